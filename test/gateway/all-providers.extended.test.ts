@@ -4,8 +4,7 @@
  * that was read line by line. (What was left out is held in `test/build/connectors/rejected-rows-mirror.extended.test.ts`.)
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,6 +15,7 @@ import { loadCurated } from '../../data/curated/curated.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { IndicatorRecord, IndicatorTwin } from '../../data/schema/records.ts';
 import { type ConceptLink, observationsFile } from '../../data/schema/snapshot.ts';
+import { useDirectory } from '../after-tests.ts';
 import { expectRows, withoutEmptyCells } from '../build/fakes/expected-rows.ts';
 import { readWho } from '../build/fakes/who-gho-files.ts';
 import { readWorldBank } from '../build/fakes/world-bank-files.ts';
@@ -44,25 +44,22 @@ interface DataRow {
 
 const isoOf = ({ iso3 }: { iso3: string }): string => iso3;
 
+const root = await useDirectory();
+
 describeWithMirror('all providers of the mirror', (mirror) => {
   let built: SharedBuild;
   let service: Service;
   let key: string;
   let served: Set<string>;
-  let root: string;
 
   beforeAll(async () => {
-    root = await mkdtemp(join(tmpdir(), 'almanac-all-'));
     built = await buildMirror(mirror);
     service = await Service.start({ snapshots: built.snapshots });
     ({ key } = await service.account({ credits: 100_000_000 }));
     const { json } = await service.get('/v1/countries');
     served = new Set(json.data.map(isoOf));
   });
-  afterAll(async () => {
-    await service?.stop();
-    await rm(root, { recursive: true, force: true });
-  });
+  afterAll(() => service?.stop());
 
   const isPublished = (indicator: string): boolean =>
     existsSync(join(built.snapshot, observationsFile(indicator)));

@@ -1,7 +1,7 @@
 /** `as_of`: the figures of an earlier edition under today's decisions. */
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { catalogueFile, manifestPath, observationsFile } from '../../data/schema/snapshot.ts';
 import { directoryOfTest, stopAfterTests, useDirectory } from '../after-tests.ts';
 import { COUNTRIES, INDICATORS, movedBy } from './fixture-data.ts';
@@ -204,32 +204,21 @@ test('many editions at a time, in turns, keep their answers apart', async () => 
 });
 
 describe("today's decisions", async () => {
-  let today: Service;
-  let reader: TestKey;
   const directory = await useDirectory();
-  const get = (path: string) => today.get(path, { key: reader.key });
+  await publishFixture(directory, { id: FIRST, generatedAt: timeOf(FIRST) });
   const countries = COUNTRIES.filter(({ iso3 }) => iso3 !== 'USA');
-  beforeAll(async () => {
-    await publishFixture(directory, { id: FIRST, generatedAt: timeOf(FIRST) });
-    const indicators = INDICATORS.filter(({ id }) => id !== GONE && id !== WITHHELD).map((indicator) =>
-      indicator.id === 'alpha.life_expectancy'
-        ? { ...indicator, access_tier: 'display' as const, licence: 'Narrow terms' }
-        : indicator,
-    );
-    const vanished = [
-      { id: GONE, access_tier: 'open' as const, licence: 'CC0', licence_url: null, attribution: 'Nobody' },
-    ];
-    await publishFixture(directory, {
-      id: SECOND,
-      generatedAt: timeOf(SECOND),
-      indicators,
-      countries,
-      vanished,
-    });
-    today = await Service.start({ snapshots: directory });
-    reader = await today.account({ credits: 100_000 });
-  });
-  afterAll(() => today.stop());
+  const indicators = INDICATORS.filter(({ id }) => id !== GONE && id !== WITHHELD).map((indicator) =>
+    indicator.id === 'alpha.life_expectancy'
+      ? { ...indicator, access_tier: 'display' as const, licence: 'Narrow terms' }
+      : indicator,
+  );
+  const terms = { licence: 'CC0', licence_url: null, attribution: 'Nobody' };
+  const vanished = [{ id: GONE, access_tier: 'open' as const, ...terms }];
+  const second = { id: SECOND, generatedAt: timeOf(SECOND), indicators, countries, vanished };
+  await publishFixture(directory, second);
+  const today = await stopAfterTests(Service.start({ snapshots: directory }));
+  const reader = await today.account({ credits: 100_000 });
+  const get = (path: string) => today.get(path, { key: reader.key });
 
   test('an indicator that may only be shown today is not exported from any edition', async () => {
     const answer = await get(`/v1/data?indicator=alpha.life_expectancy&as_of=${FIRST}`);
@@ -245,10 +234,9 @@ describe("today's decisions", async () => {
   test('one that upstream no longer has keeps its figures under the terms of today', async () => {
     expect((await get(`/v1/data?indicator=${GONE}`)).status).toBe(404);
     const { json } = await get(`/v1/data?indicator=${GONE}&as_of=${FIRST}`);
-    expect(json.meta).toMatchObject({ licence: 'CC0', licence_url: null, attribution: 'Nobody' });
+    expect(json.meta).toMatchObject(terms);
     expect(json.data).toHaveLength(3);
     const detail = (await get(`/v1/indicators/${GONE}?as_of=${FIRST}&include=sources,twins,quality`)).json;
-    const terms = { licence: 'CC0', licence_url: null, attribution: 'Nobody' };
     expect(detail.data).toMatchObject({ ...terms, provider: terms, sources: [], quality: [] });
   });
 
@@ -301,8 +289,8 @@ describe('faults', () => {
     await publishFixture(directory, { id: SECOND, generatedAt: timeOf(SECOND), indicators: movedBy(1) });
     broken = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: '1000000' } });
     reader = await broken.account({ credits: 100_000 });
+    return () => broken.stop();
   });
-  afterEach(() => broken.stop());
 
   test.each([
     ['figures', async () => fixturePath(directory, observationsFile('alpha.life_expectancy'), FIRST)],

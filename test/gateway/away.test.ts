@@ -1,20 +1,17 @@
 /** When Redis or a query fails: who gets what, and that nothing is charged. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { QueryTimeout } from '../../gateway/api/snapshot/rows/query-runner.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { startRedis } from '../redis.ts';
 import { FREE_ROUTES, KEYED_ROUTES } from './public-routes.ts';
-import { codeOf, Service, type TestKey } from './service.ts';
+import { codeOf, Service } from './service.ts';
 
-describe('while Redis is unreachable', () => {
-  let service: Service;
-  let owner: TestKey;
-  beforeAll(async () => {
-    service = await Service.start({ redis: await startRedis({ dedicated: true }) });
-    owner = await service.account();
-    expect((await service.get('/v1/ping', { key: owner.key })).status).toBe(200);
-    await service.redis.kill();
-  });
-  afterAll(() => service.stop());
+describe('while Redis is unreachable', async () => {
+  const redis = await startRedis({ dedicated: true });
+  const service = await stopAfterTests(Service.start({ redis }));
+  const owner = await service.account();
+  expect((await service.get('/v1/ping', { key: owner.key })).status).toBe(200);
+  await redis.kill();
 
   test.each(FREE_ROUTES)('$template goes on without a key', async ({ path }) => {
     expect((await service.get(path)).status).toBe(200);
@@ -49,14 +46,9 @@ describe('while Redis is unreachable', () => {
   });
 });
 
-describe('when a query fails', () => {
-  let service: Service;
-  let owner: TestKey;
-  beforeAll(async () => {
-    service = await Service.start();
-    owner = await service.account();
-  });
-  afterAll(() => service.stop());
+describe('when a query fails', async () => {
+  const service = await stopAfterTests(Service.start());
+  const owner = await service.account();
 
   const failWith = (error: Error) => {
     const observations = service.snapshots.current()?.observations;

@@ -3,10 +3,9 @@
  * doubles; ranks against a computation of their own; CSV against JSON. Nothing is sampled; only what curated bounds
  * exclude is left out.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { useDirectory } from '../after-tests.ts';
 import { describeWithMirror } from '../mirror.ts';
 import { buildOpenedGapminder } from '../opened-gapminder.ts';
 import { overlayBounds, withinBounds } from '../overlay-bounds.ts';
@@ -33,8 +32,9 @@ interface RankingRow {
   rank_delta_1y: number | null;
 }
 
+const root = await useDirectory();
+
 describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
-  let root: string;
   let service: Service;
   let key: string;
   let served: Set<string>;
@@ -45,17 +45,13 @@ describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
   const numeric = all.filter(({ slug }) => slug !== NOT_NUMERIC);
 
   beforeAll(async () => {
-    root = await mkdtemp(join(tmpdir(), 'almanac-truth-'));
     const snapshots = await buildOpenedGapminder(await buildMirror(mirror), root);
     service = await Service.start({ snapshots });
     ({ key } = await service.account({ credits: 100_000_000 }));
     const { json } = await service.get('/v1/countries');
     served = new Set(json.data.map(({ iso3 }: { iso3: string }) => iso3));
   });
-  afterAll(async () => {
-    await service?.stop();
-    await rm(root, { recursive: true, force: true });
-  });
+  afterAll(() => service?.stop());
 
   const get = (path: string) => service.get(path, { key });
 

@@ -17,8 +17,6 @@ const GONE = 'alpha.withdrawn_series';
 /** Of Gamma only what may not be exported. */
 const SHOWN = INDICATORS.filter(({ id }) => id !== 'gamma.zero');
 
-let bytes: Buffer;
-
 const folder = await useDirectory();
 const snapshots = join(folder, 'snapshots');
 const terms = { access_tier: 'display', licence: 'none', licence_url: null, attribution: 'none' } as const;
@@ -26,7 +24,7 @@ await publishFixture(snapshots, { indicators: SHOWN, vanished: [{ id: GONE, ...t
 const service = await stopAfterTests(
   Service.start({ snapshots, settings: { PUBLIC_URL: `${PUBLIC_URL}/it's/` } }),
 );
-({ bytes } = await service.get(PATH));
+const { bytes } = await service.get(PATH);
 const file = join(folder, 'almanac.duckdb');
 await writeFile(file, bytes);
 const instance = await DuckDBInstance.create();
@@ -133,18 +131,15 @@ describe('as an answer', () => {
 
   test('is equal from every process', async () => {
     const settings = { PUBLIC_URL: `${PUBLIC_URL}/it's` };
-    const other = await Service.start({ snapshots: service.directory, settings });
-    const answer = await other.get(PATH);
-    await other.stop();
-    expect(answer.bytes.equals(bytes)).toBe(true);
+    await using other = await Service.start({ snapshots: service.directory, settings });
+    expect((await other.get(PATH)).bytes.equals(bytes)).toBe(true);
   });
 
   test('without PUBLIC_URL, reads from this machine', async () => {
     const settings = { PUBLIC_URL: '', PORT: '8123' };
-    const local = await Service.start({ snapshots: service.directory, settings });
+    await using local = await Service.start({ snapshots: service.directory, settings });
     const file = join(folder, 'local.duckdb');
     await writeFile(file, (await local.get(PATH)).bytes);
-    await local.stop();
     await connection.run(`ATTACH '${file}' AS local (READ_ONLY)`);
     expect(await rowsOf('SELECT url FROM local.edition')).toEqual([{ url: 'http://localhost:8123' }]);
   });

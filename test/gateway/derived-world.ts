@@ -43,60 +43,36 @@ function inventedRow(
 
 const series = (
   id: string,
-  more: Partial<FixtureIndicator>,
   salt: number,
   size: number,
+  more: Partial<FixtureIndicator> = {},
 ): FixtureIndicator => ({
   ...{ id, name: id, topic: 'economy', rows: inventedRows(salt, size) },
   ...more,
 });
 export const OUTPUT = 'alpha.output';
 export const PEOPLE = 'beta.people';
-const population = PEOPLE;
+const SUM = { aggregate: 'sum', population: PEOPLE } as const;
 export const INVENTED: FixtureIndicator[] = [
-  series(
-    OUTPUT,
-    {
-      unit: 'billions of US dollars',
-      scale: 9,
-      measured: { measure: 'amount', aggregate: 'sum', population },
-    },
-    1,
-    400,
-  ),
-  series(
-    PEOPLE,
-    { unit: 'thousands', scale: 3, measured: { measure: 'count', aggregate: 'sum' } },
-    2,
-    90_000,
-  ),
-  series(
-    'alpha.deaths',
-    { unit: 'deaths', higher_is_better: false, measured: { measure: 'count', aggregate: 'sum', population } },
-    3,
-    1000,
-  ),
-  series(
-    'alpha.rate',
-    { unit: '% of GDP', measured: { measure: 'rate', aggregate: 'mean', weight: PEOPLE } },
-    4,
-    100,
-  ),
-  series('alpha.unread', { unit: 'points', measured: {} }, 5, 100),
-  series('alpha.unmeasured', {}, 6, 100),
-  series(
-    'gamma.shown',
-    { access_tier: 'display', measured: { measure: 'amount', aggregate: 'sum', population } },
-    7,
-    9,
-  ),
-  series(
-    'gamma.open',
-    { measured: { measure: 'amount', aggregate: 'mean', weight: 'gamma.shown', population: 'gamma.shown' } },
-    8,
-    9,
-  ),
-  series('gamma.sum', { measured: { measure: 'amount', aggregate: 'sum' } }, 9, 9),
+  series(OUTPUT, 1, 400, {
+    ...{ unit: 'billions of US dollars', scale: 9, measured: { measure: 'amount', ...SUM } },
+  }),
+  series(PEOPLE, 2, 90_000, {
+    ...{ unit: 'thousands', scale: 3, measured: { measure: 'count', aggregate: 'sum' } },
+  }),
+  series('alpha.deaths', 3, 1000, {
+    ...{ unit: 'deaths', higher_is_better: false, measured: { measure: 'count', ...SUM } },
+  }),
+  series('alpha.rate', 4, 100, {
+    ...{ unit: '% of GDP', measured: { measure: 'rate', aggregate: 'mean', weight: PEOPLE } },
+  }),
+  series('alpha.unread', 5, 100, { unit: 'points', measured: {} }),
+  series('alpha.unmeasured', 6, 100),
+  series('gamma.shown', 7, 9, { access_tier: 'display', measured: { measure: 'amount', ...SUM } }),
+  series('gamma.open', 8, 9, {
+    measured: { measure: 'amount', aggregate: 'mean', weight: 'gamma.shown', population: 'gamma.shown' },
+  }),
+  series('gamma.sum', 9, 9, { measured: { measure: 'amount', aggregate: 'sum' } }),
 ];
 export const BREAKS: Record<string, FoundBreak[]> = {
   [OUTPUT]: [

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
 import { buildStarter } from '../shared-builds.ts';
@@ -141,27 +141,23 @@ test('the catalogue has the form of DCAT-AP 3', async () => {
 
 test('downloads of earlier snapshots, of renamed indicators too, are those that were described', async () => {
   const { world, served } = await tellStory();
-  const earlier = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
-  try {
-    const { key } = await earlier.account({ credits: 10_000 });
-    for (const edition of served) {
-      const [{ dataset }] = (await earlier.get(`/v1/catalog.jsonld?as_of=${edition}`)).json['@graph'];
-      const ids: string[] = dataset.map(({ identifier }: Document) => identifier);
-      expect(ids).toContain('atlas.cattle');
-      for (const path of [...ids.map((id) => `indicators/${id}`), 'providers/atlas', 'providers/globe']) {
-        const { json } = await earlier.get(`/v1/${path}/croissant.json?as_of=${edition}`);
-        expect(json.version).toBe(edition);
-        if (path.startsWith('indicators/')) expect('distribution' in json).toBe(path.includes('atlas'));
-        for (const { contentUrl, sha256 } of json.distribution ?? []) {
-          const { pathname, search } = new URL(contentUrl);
-          const { bytes, headers } = await earlier.get(pathname + search, { key });
-          expect(headers['x-snapshot']).toBe(edition);
-          expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
-        }
+  onTestFinished(() => world.remove());
+  await using earlier = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
+  const { key } = await earlier.account({ credits: 10_000 });
+  for (const edition of served) {
+    const [{ dataset }] = (await earlier.get(`/v1/catalog.jsonld?as_of=${edition}`)).json['@graph'];
+    const ids: string[] = dataset.map(({ identifier }: Document) => identifier);
+    expect(ids).toContain('atlas.cattle');
+    for (const path of [...ids.map((id) => `indicators/${id}`), 'providers/atlas', 'providers/globe']) {
+      const { json } = await earlier.get(`/v1/${path}/croissant.json?as_of=${edition}`);
+      expect(json.version).toBe(edition);
+      if (path.startsWith('indicators/')) expect('distribution' in json).toBe(path.includes('atlas'));
+      for (const { contentUrl, sha256 } of json.distribution ?? []) {
+        const { pathname, search } = new URL(contentUrl);
+        const { bytes, headers } = await earlier.get(pathname + search, { key });
+        expect(headers['x-snapshot']).toBe(edition);
+        expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
       }
     }
-  } finally {
-    await earlier.stop();
-    await world.remove();
   }
 });

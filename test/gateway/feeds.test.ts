@@ -17,6 +17,7 @@ import { type Answer, type GetOptions, Service, type TestKey } from './service.t
 const SERIES = 'alpha.life_expectancy';
 const QUERY = `/v1/data?indicator=${SERIES}`;
 const ROWS = 9;
+const USUAL = { name: 'Sheet', query: QUERY, format: 'csv', monthly_cap: 1000 };
 const NOTE = '=HYPERLINK("http://evil.example";"Kenya")';
 
 /** Figures of one series moved, those of all others as they are. */
@@ -62,9 +63,8 @@ interface Link {
 const post = (who: TestKey, body: unknown, options: GetOptions = {}): Promise<Answer> =>
   service.get('/v1/feeds', { key: who.key, method: 'POST', body: JSON.stringify(body), ...options });
 
-async function makeLink(who: TestKey, terms: object = {}): Promise<Link> {
-  const usual = { name: 'Sheet', query: QUERY, format: 'csv', monthly_cap: 1000 };
-  const { status, json } = await post(who, { ...usual, ...terms });
+async function makeLink(who: TestKey, terms: object = {}, options: GetOptions = {}): Promise<Link> {
+  const { status, json } = await post(who, { ...USUAL, ...terms }, options);
   if (status !== 200) throw new Error(JSON.stringify(json));
   return { id: json.data.id, path: json.data.url.replace('https://almanac.test', '') };
 }
@@ -76,6 +76,9 @@ const entriesOf = async ({ account_id }: TestKey): Promise<string[][]> =>
 const listed = async (who: TestKey) => (await service.get('/v1/feeds', { key: who.key })).json.data;
 const recordOf = async (who: TestKey, { id }: Link) =>
   (await listed(who)).find((one: { id: string }) => one.id === id);
+/** As if it had last served an edition that is kept no longer. */
+const forgetEdition = ({ account_id }: TestKey, { id }: Link) =>
+  service.client.hset(redisKeys.feeds(account_id), `${id}:edition`, '20200101T020000Z-00000001');
 const spent = async (who: TestKey): Promise<number> => 1000 - (await service.balance(who));
 
 describe('a link', () => {
@@ -125,8 +128,7 @@ describe('a link', () => {
     ['a member that nests', { name: ['Sheet'] }, ['body']],
   ])('is not made of %s', async (_what, terms, loc) => {
     const who = await service.account();
-    const usual = { name: 'Sheet', query: QUERY, format: 'csv', monthly_cap: 1000 };
-    const answer = await post(who, { ...usual, ...terms });
+    const answer = await post(who, { ...USUAL, ...terms });
     expect([answer.status, answer.json.detail[0].loc]).toEqual([422, loc]);
     expect(await listed(who)).toEqual([]);
   });
@@ -135,12 +137,11 @@ describe('a link', () => {
     const who = await service.account();
     expect((await service.get('/v1/feeds')).status).toBe(401);
     expect((await post({ ...who, key: 'alm_live_nobody' }, {})).status).toBe(401);
-    const terms = { name: 'Sheet', format: 'csv', monthly_cap: 9 };
-    expect((await post(who, { ...terms, query: '/v1/data?indicator=alpha.nothing' })).status).toBe(404);
-    expect((await post(who, { ...terms, query: '/v1/rankings/gamma.reserves' })).status).toBe(403);
+    expect((await post(who, { ...USUAL, query: '/v1/data?indicator=alpha.nothing' })).status).toBe(404);
+    expect((await post(who, { ...USUAL, query: '/v1/rankings/gamma.reserves' })).status).toBe(403);
     expect((await post(who, 'no JSON')).status).toBe(422);
     for (let link = 0; link < 50; link += 1) await makeLink(who);
-    expect((await post(who, { ...terms, query: QUERY })).json.detail[0].loc).toEqual(['body']);
+    expect((await post(who, USUAL)).json.detail[0].loc).toEqual(['body']);
     expect(await listed(who)).toHaveLength(50);
   });
 
@@ -172,9 +173,8 @@ describe('a link', () => {
     const who = await service.account();
     const plan = { kind: 'plan', price: 1, rows: 100_001, produce: () => Promise.reject() } as const;
     vi.spyOn(data, 'plan').mockReturnValueOnce(plan);
-    const terms = { name: 'Sheet', query: QUERY, format: 'csv', monthly_cap: 9 };
-    expect((await post(who, terms)).json.detail).toMatchObject([{ type: 'too_many_rows' }]);
-    expect((await post(who, terms)).status).toBe(200);
+    expect((await post(who, USUAL)).json.detail).toMatchObject([{ type: 'too_many_rows' }]);
+    expect((await post(who, USUAL)).status).toBe(200);
   });
 
   test('serves what its call gives as a file, in each format', async () => {
@@ -298,11 +298,7 @@ describe('over the nights', () => {
     await night(4);
     const again = await fetchLink(link);
     expect([again.status, again.text, again.headers['x-snapshot']]).toEqual([200, paid.text, edition]);
-    await service.client.hset(
-      redisKeys.feeds(who.account_id),
-      `${link.id}:edition`,
-      '20200101T020000Z-00000001',
-    );
+    await forgetEdition(who, link);
     expect((await fetchLink(link)).status).toBe(402);
     expect(await service.balance(who)).toBe(0);
   });
@@ -312,11 +308,7 @@ describe('over the nights', () => {
     const link = await makeLink(who, { monthly_cap: ROWS });
     await fetchLink(link);
     await night(5);
-    await service.client.hset(
-      redisKeys.feeds(who.account_id),
-      `${link.id}:edition`,
-      '20200101T020000Z-00000001',
-    );
+    await forgetEdition(who, link);
     expect((await fetchLink(link)).status).toBe(402);
     const noon = service.clock.ms;
     service.clock.ms = Date.UTC(2026, 11, 1, 0, 0, 1);
@@ -367,16 +359,10 @@ describe('what ends or bounds a link', () => {
     const rules = { monthly_limit: ROWS, ranges: ['203.0.113.7'], origins: ['https://maps.example'] };
     const who = await service.account({ rules });
     const home = { headers: { 'x-forwarded-for': '203.0.113.7', origin: 'https://maps.example' } };
-    const terms = { name: 'Sheet', query: QUERY, format: 'csv', monthly_cap: 1000 };
-    const made = await post(who, terms, home);
-    const link = { id: made.json.data.id, path: made.json.data.url.replace('https://almanac.test', '') };
+    const link = await makeLink(who, {}, home);
     expect((await fetchLink(link)).status).toBe(200);
     await night(6);
-    await service.client.hset(
-      redisKeys.feeds(who.account_id),
-      `${link.id}:edition`,
-      '20200101T020000Z-00000001',
-    );
+    await forgetEdition(who, link);
     expect((await fetchLink(link)).status).toBe(402);
     const minute = Math.floor(service.clock.ms / 60_000);
     await service.client.set(redisKeys.minute(who.account_id, minute), '100000');

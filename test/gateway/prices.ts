@@ -97,13 +97,6 @@ export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
     wrong,
   ),
   joined(
-    fc.oneof(
-      indicator.map((id) => `/v1/files/${id}.parquet?`),
-      fc.constantFrom('alpha', 'beta', 'gamma', 'none').map((id) => `/v1/bundles/${id}.parquet?`),
-    ),
-    wrong,
-  ),
-  joined(
     indicator.map((id) => `/v1/receipts?indicator=${id}&year=2020`),
     country.map((code) => `&country=${code}`),
     asOf,

@@ -17,12 +17,11 @@ import { FIXTURE_ID, publishFixture, writeFixture } from './fixture-snapshot.ts'
 import { Service } from './service.ts';
 
 const EARLIER = '20261119T020000Z-00000001';
-let key: string;
 const root = await useDirectory();
 await writeFixture(root, { id: EARLIER, generatedAt: '2026-11-19T02:00:00+00:00' });
 await publishFixture(root);
 const service = await stopAfterTests(Service.start({ snapshots: root }));
-({ key } = await service.account({ credits: 1000 }));
+const { key } = await service.account();
 
 /** Figures that are hard to print, with statuses in words and as a source wrote them. */
 const FLAGGED: FixtureIndicator = {
@@ -65,28 +64,22 @@ describe('a receipt', () => {
   test('with all rows, of /v1/data or of the file, its whole tree is rebuilt', async () => {
     const snapshots = join(root, 'flagged');
     await publishFixture(snapshots, { indicators: [FLAGGED] });
-    const flagged = await Service.start({ snapshots });
-    try {
-      const account = await flagged.account({ credits: 1000 });
-      const ask = (path: string) => flagged.get(path, { key: account.key });
-      const known = parseKeys((await ask('/.well-known/almanac-keys.json')).text);
-      const proof = await ask(`/v1/receipts?indicator=${FLAGGED.id}&country=BRA&year=1990`);
-      const verified = verifyReceipt(proof.text, known);
-      const { text: rows } = await ask(
-        `/v1/data?indicator=${FLAGGED.id}&fields=iso3,year,value,ci_lo,ci_hi,status,projected`,
-      );
-      verifyRows(verified, rows);
-      expect(() => verifyRows(verified, rows.replace('low reliability', 'U'))).toThrow(
-        'not those of the tree',
-      );
-      const file = join(root, 'world-bank.SP.POP.TOTL.parquet');
-      await writeFile(file, (await ask(`/v1/files/${FLAGGED.id}.parquet`)).bytes);
-      const [, copy = ''] = block('receipt-rows-from-a-file').content.split('\n');
-      await query(copy.replace(/(?<=')(?=\S+\.(?:parquet|json)')/g, `${root}/`));
-      verifyRows(verified, await readFile(join(root, 'rows.json'), 'utf8'));
-    } finally {
-      await flagged.stop();
-    }
+    await using flagged = await Service.start({ snapshots });
+    const account = await flagged.account({ credits: 1000 });
+    const ask = (path: string) => flagged.get(path, { key: account.key });
+    const known = parseKeys((await ask('/.well-known/almanac-keys.json')).text);
+    const proof = await ask(`/v1/receipts?indicator=${FLAGGED.id}&country=BRA&year=1990`);
+    const verified = verifyReceipt(proof.text, known);
+    const { text: rows } = await ask(
+      `/v1/data?indicator=${FLAGGED.id}&fields=iso3,year,value,ci_lo,ci_hi,status,projected`,
+    );
+    verifyRows(verified, rows);
+    expect(() => verifyRows(verified, rows.replace('low reliability', 'U'))).toThrow('not those of the tree');
+    const file = join(root, 'world-bank.SP.POP.TOTL.parquet');
+    await writeFile(file, (await ask(`/v1/files/${FLAGGED.id}.parquet`)).bytes);
+    const [, copy = ''] = block('receipt-rows-from-a-file').content.split('\n');
+    await query(copy.replace(/(?<=')(?=\S+\.(?:parquet|json)')/g, `${root}/`));
+    verifyRows(verified, await readFile(join(root, 'rows.json'), 'utf8'));
   });
 
   test('is refused without charge where there is no row, no indicator or no right to export', async () => {

@@ -9,10 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { Agent, request } from 'undici';
-import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import type { buildApi } from '../../gateway/api/api.ts';
-import { createMetrics, type Metrics } from '../../gateway/api/http/server/metrics.ts';
+import { createMetrics } from '../../gateway/api/http/server/metrics.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../gateway/api/http/server/overload.ts';
 import { RedisMetering } from '../../gateway/api/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/api/snapshot/editions/store.ts';
@@ -85,150 +84,86 @@ const WIDE = {
   FREE_PER_DAY: '1000000',
 };
 
-export class Service {
-  readonly url: string;
-  readonly port: number;
-  readonly redis: TestRedis;
-  readonly client: RedisClient;
-  readonly accounts: AccountStore;
-  readonly snapshots: SnapshotStore;
-  readonly metering: RedisMetering;
-  readonly metrics: Metrics;
-  /** Directory of the published snapshots. */
-  readonly directory: string;
-  /** The clock of the service. */
-  readonly clock: { ms: number };
-  readonly #agent = new Agent({ connections: 32 });
-  readonly #stop: () => Promise<void>;
-  #accountNumber = 0;
-
-  private constructor(parts: Parts) {
-    this.port = parts.port;
-    this.url = `http://127.0.0.1:${parts.port}`;
-    this.redis = parts.redis;
-    this.client = parts.client;
-    this.accounts = parts.accounts;
-    this.snapshots = parts.snapshots;
-    this.metering = parts.metering;
-    this.metrics = parts.metrics;
-    this.directory = parts.directory;
-    this.clock = parts.clock;
-    this.#stop = parts.stop;
-  }
-
-  static async start(options: ServiceOptions = {}): Promise<Service> {
-    const log = options.log ?? pino({ level: 'silent' });
-    const temporary = await mkdtemp(join(tmpdir(), 'alm-gateway-'));
-    const directory = options.snapshots ?? temporary;
-    if (options.snapshots === undefined) await publishFixture(directory);
-    const redis = options.redis ?? (await startRedis());
-    const client = await redis.connect();
-    const clock = { ms: NOON };
-    const now = (): number => clock.ms;
-    const settings = readSettings({ ...WIDE, PUBLIC_URL, LOG_LEVEL: 'silent', ...options.settings });
-    const snapshots = await SnapshotStore.open({
-      directory,
-      pollMs: settings.SNAPSHOT_POLL_MS,
-      hotCacheMb: settings.HOT_CACHE_MB,
-      queryTimeoutMs: settings.QUERY_TIMEOUT_MS,
-      ...(options.origin && { origin: options.origin }),
-      log,
-    });
-    // A Redis that the machine holds back for a moment is not one that is away: what is to be counted is counted.
-    const metering = new RedisMetering({ redis: client, settings, now, log, timeout_ms: 10_000 });
-    let requests = 0;
-    const randomId = (): string => `test-${requests++}`;
-    const metrics = createMetrics({ snapshots, metering, now });
-    const loadShedder = options.loadShedder ?? new LoadShedder(LOAD_LIMITS, log);
-    const packs = await readPacks(settings.CURATED_DIR);
-    const common = { settings, metering, snapshots, now, log, randomId };
-    const parts = { ...common, metrics, loadShedder, statusRedis: client };
-    const app = options.build?.(parts) ?? buildApp({ ...parts, packs });
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [] });
-    const stop = async (): Promise<void> => {
-      await app.close();
-      await snapshots.close();
-      await redis.stop();
-      await rm(temporary, { recursive: true, force: true });
-    };
-    const { port } = app.server.address() as AddressInfo;
-    return new Service({
-      port,
-      redis,
-      client,
-      accounts,
-      snapshots,
-      metering,
-      metrics,
-      directory,
-      clock,
-      stop,
-    });
-  }
-
-  /** Sends one request. Does not follow redirects or decode bodies. */
-  async get(path: string, options: GetOptions = {}): Promise<Answer> {
-    const headers = {
-      ...options.headers,
-      ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }),
-    };
-    const response = await request(this.url + path, {
-      dispatcher: this.#agent,
-      method: (options.method ?? 'GET') as 'GET',
-      headers,
-      body: options.body ?? null,
-    });
-    const bytes = Buffer.from(await response.body.arrayBuffer());
-    const plain = response.headers['content-encoding'] === undefined;
-    const text = plain ? bytes.toString('utf8') : '';
-    const isJson = plain && /^application\/([\w.-]+\+)?json\b/.test(String(response.headers['content-type']));
-    const answer = {
-      status: response.statusCode,
-      headers: response.headers,
-      bytes,
-      text,
-      json: isJson && text !== '' ? JSON.parse(text) : undefined,
-    };
-    if (headers !== undefined && (options.method ?? 'GET') === 'GET') checkAnswer(path, answer);
-    return answer;
-  }
-
-  /** Creates an account with one key. Default: verified, 1,000 credits. */
-  async account({ credits = 1000, verified = true, ...request }: AccountOptions = {}): Promise<TestKey> {
-    this.#accountNumber += 1;
-    const email = `user-${this.#accountNumber}@example.org`;
-    const { account_id } = await this.accounts.create({ email, verified, credits, by: 'test' });
-    const { key, key_id } = await this.accounts.keys.mint(account_id, request);
-    return { key, key_id, account_id };
-  }
-
-  async balance({ account_id }: TestKey): Promise<number> {
-    return (await this.accounts.get(account_id)).credits.balance;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
-  }
-
-  async stop(): Promise<void> {
-    await this.#agent.close();
-    await this.#stop();
-  }
+/** Sends one request. Does not follow redirects or decode bodies. */
+async function send(dispatcher: Agent, address: string, path: string, options: GetOptions): Promise<Answer> {
+  const { key, method = 'GET', body = null } = options;
+  const headers = { ...options.headers, ...(key !== undefined && { authorization: `Bearer ${key}` }) };
+  const sent = { dispatcher, method: method as 'GET', headers, body };
+  const response = await request(address + path, sent);
+  const bytes = Buffer.from(await response.body.arrayBuffer());
+  const plain = response.headers['content-encoding'] === undefined;
+  const text = plain ? bytes.toString('utf8') : '';
+  const isJson = plain && /^application\/([\w.-]+\+)?json\b/.test(String(response.headers['content-type']));
+  const json = isJson && text !== '' ? JSON.parse(text) : undefined;
+  const answer = { status: response.statusCode, headers: response.headers, bytes, text, json };
+  if (method === 'GET') checkAnswer(path, answer);
+  return answer;
 }
 
-interface Parts {
-  port: number;
-  redis: TestRedis;
-  client: RedisClient;
-  accounts: AccountStore;
-  snapshots: SnapshotStore;
-  metering: RedisMetering;
-  metrics: Metrics;
-  directory: string;
-  clock: { ms: number };
-  stop: () => Promise<void>;
+async function start(options: ServiceOptions = {}) {
+  const log = options.log ?? pino({ level: 'silent' });
+  const temporary = await mkdtemp(join(tmpdir(), 'alm-gateway-'));
+  const directory = options.snapshots ?? temporary;
+  if (options.snapshots === undefined) await publishFixture(directory);
+  const redis = options.redis ?? (await startRedis());
+  const client = await redis.connect();
+  const clock = { ms: NOON };
+  const now = (): number => clock.ms;
+  const settings = readSettings({ ...WIDE, PUBLIC_URL, LOG_LEVEL: 'silent', ...options.settings });
+  const snapshots = await SnapshotStore.open({
+    directory,
+    pollMs: settings.SNAPSHOT_POLL_MS,
+    hotCacheMb: settings.HOT_CACHE_MB,
+    queryTimeoutMs: settings.QUERY_TIMEOUT_MS,
+    ...(options.origin && { origin: options.origin }),
+    log,
+  });
+  // A Redis that the machine holds back for a moment is not one that is away: what is to be counted is counted.
+  const metering = new RedisMetering({ redis: client, settings, now, log, timeout_ms: 10_000 });
+  let requests = 0;
+  const randomId = (): string => `test-${requests++}`;
+  const metrics = createMetrics({ snapshots, metering, now });
+  const loadShedder = options.loadShedder ?? new LoadShedder(LOAD_LIMITS, log);
+  const packs = await readPacks(settings.CURATED_DIR);
+  const common = { settings, metering, snapshots, now, log, randomId };
+  const parts = { ...common, metrics, loadShedder, statusRedis: client };
+  const app = options.build?.(parts) ?? buildApp({ ...parts, packs });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [] });
+  const { port } = app.server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const agent = new Agent({ connections: 32 });
+  let accountNumber = 0;
+  const stop = async (): Promise<void> => {
+    await agent.close();
+    await app.close();
+    await snapshots.close();
+    await redis.stop();
+    await rm(temporary, { recursive: true, force: true });
+  };
+  return {
+    ...{ url, port, redis, client, accounts, snapshots, metering, metrics },
+    /** Of the published snapshots. */
+    directory,
+    /** The clock of the service. */
+    clock,
+    get: (path: string, asked: GetOptions = {}) => send(agent, url, path, asked),
+    /** Creates an account with one key. Default: verified, 1,000 credits. */
+    async account({ credits = 1000, verified = true, ...rest }: AccountOptions = {}): Promise<TestKey> {
+      accountNumber += 1;
+      const email = `user-${accountNumber}@example.org`;
+      const { account_id } = await accounts.create({ email, verified, credits, by: 'test' });
+      const { key, key_id } = await accounts.keys.mint(account_id, rest);
+      return { key, key_id, account_id };
+    },
+    balance: async ({ account_id }: TestKey) => (await accounts.get(account_id)).credits.balance,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
 }
+
+export type Service = Awaited<ReturnType<typeof start>>;
+export const Service = { start };
 
 /** The error code of a response. */
 export const codeOf = (answer: Answer): unknown => answer.json?.error?.code;

@@ -55,7 +55,7 @@ describe('switching', () => {
     const directory = await emptyDirectory();
     await publishFixture(directory);
     await publishSecond(directory);
-    const { get, snapshots } = bound(await startOn(directory));
+    const { get, snapshots } = await startOn(directory);
     const told = async () => {
       const { headers, json } = await get(path);
       return [headers['x-snapshot'], json.meta.generated_at === SECOND_TIME];
@@ -73,7 +73,7 @@ describe('switching', () => {
     service = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: '5' } });
     await publishSecond(directory);
     await setCurrentSnapshot(directory, SECOND);
-    const { get } = bound(service);
+    const { get } = service;
     await expect.poll(async () => (await get('/v1/topics')).headers['x-snapshot']).toBe(SECOND);
   });
 
@@ -117,11 +117,6 @@ describe('switching', () => {
     await load;
     expect(seen).toEqual(new Set([FIRST, SECOND]));
   });
-});
-
-const bound = (running: Service) => ({
-  get: running.get.bind(running),
-  snapshots: running.snapshots,
 });
 
 /** Where a file of the second snapshot is stored. */

@@ -9,6 +9,11 @@ import {
 } from '../../../data/derived/transforms.ts';
 import { seriesMeasure } from '../../../data/schema/traits.ts';
 
+function parsed(text: string) {
+  const transforms = parseTransforms(text);
+  if (!Array.isArray(transforms)) throw new Error(transforms.problem);
+  return transforms;
+}
 const words = (text: string) => {
   const read = parseTransforms(text);
   return Array.isArray(read) ? read.map(transformWord) : read;
@@ -70,11 +75,9 @@ describe('what is defined', () => {
     ['index:2000', ['count', 'amount', 'ratio', 'price', 'index'], 'index'],
     ['per:a.area', ['count', 'amount'], 'ratio'],
   ])('%s: for %j, and gives %s', (text, allowed, result) => {
-    const transforms = parseTransforms(text);
-    if (!Array.isArray(transforms)) throw new Error(transforms.problem);
     for (const measure of MEASURES) {
       const series: Measured = { measure, aggregate: 'none', population: null };
-      const judged = judgeTransforms(transforms, series, new Map([['a.area', PEOPLE]]));
+      const judged = judgeTransforms(parsed(text), series, new Map([['a.area', PEOPLE]]));
       if (allowed.some((one) => one === measure))
         expect(judged).toMatchObject({ measured: { measure: result === 'own' ? measure : result } });
       else expect(judged).toMatchObject({ at: 0, transform: text, measure });
@@ -85,24 +88,16 @@ describe('what is defined', () => {
     ['per_head', { population: 'a.people' }, { population: null }, 'ratio'],
     ['share:eu', { aggregate: 'sum' as const }, { aggregate: 'mean' as const }, 'rate'],
   ])('%s, by what is known of the series', (text, allowed, refused, measure) => {
-    const transforms = parseTransforms(text);
-    if (!Array.isArray(transforms)) throw new Error(transforms.problem);
+    const series: Measured = { measure: 'amount', aggregate: 'none', population: null };
     const judge = (more: Partial<Measured>) =>
-      judgeTransforms(
-        transforms,
-        { measure: 'amount', aggregate: 'none', population: null, ...more },
-        new Map(),
-      );
+      judgeTransforms(parsed(text), { ...series, ...more }, new Map());
     expect(judge(allowed)).toMatchObject({ measured: { measure } });
     expect(judge(refused)).toMatchObject({ at: 0 });
   });
 
   test('the second of a chain is judged on the result of the first', () => {
-    const judge = (text: string) => {
-      const transforms = parseTransforms(text);
-      if (!Array.isArray(transforms)) throw new Error(transforms.problem);
-      return judgeTransforms(transforms, PEOPLE, new Map([['a.rate', { ...PEOPLE, measure: 'rate' }]]));
-    };
+    const rate: Measured = { ...PEOPLE, measure: 'rate' };
+    const judge = (text: string) => judgeTransforms(parsed(text), PEOPLE, new Map([['a.rate', rate]]));
     expect(judge('mean:3,per_head')).toMatchObject({ measured: { measure: 'ratio' } });
     expect(judge('per_head,growth:5')).toMatchObject({ measured: { measure: 'growth' } });
     expect(judge('change,per_head')).toMatchObject({ measured: { measure: 'ratio' } });

@@ -30,107 +30,99 @@ type Draft = { -readonly [Name in keyof Receipt]: Receipt[Name] };
 const flipped = (hash: string): string => (hash.startsWith('0') ? '1' : '0') + hash.slice(1);
 const PROOFS = ['row', 'descriptor', 'indicator', 'edition'] as const;
 
-/** Changes of what a receipt says. */
-const CLAIMS: Record<string, (receipt: Draft) => void> = {
-  'a digit of the value': ({ row }) => {
-    row.value =
-      row.value === null
-        ? 0
-        : Number(String(row.value).replace(/\d(?=\D*$)/, (d) => String((Number(d) + 1) % 10)));
-  },
-  'the sign of the value': ({ row }) => {
-    row.value = row.value ? -row.value : 1;
-  },
-  'the value removed or made up': ({ row }) => {
-    row.value = row.value === null ? 1 : null;
-  },
-  'the year': ({ row }) => {
-    row.year += 1;
-  },
-  'the country': ({ row }) => {
-    row.iso3 = row.iso3 === 'DEU' ? 'FRA' : 'DEU';
-  },
-  'the lower bound': ({ row }) => {
-    row.ci_lo = (row.ci_lo ?? 0) + 1;
-  },
-  'the upper bound': ({ row }) => {
-    row.ci_hi = (row.ci_hi ?? 0) + 1;
-  },
-  'the status': ({ row }) => {
-    row.status = row.status === null ? 'provisional' : null;
-  },
-  'the mark of a projection': ({ row }) => {
-    row.projected = !row.projected;
-  },
-  'the unit': ({ descriptor }) => {
-    descriptor.unit = `${descriptor.unit ?? ''} `;
-  },
-  'the indicator': ({ descriptor }) => {
-    descriptor.indicator += 's';
-  },
-  'the provider': ({ descriptor }) => {
-    descriptor.provider += 's';
-  },
-  'the hash of a source': ({ descriptor }) => {
-    const [first] = descriptor.sources;
-    if (first) first.sha256 = flipped(first.sha256);
-    else
-      descriptor.sources.push({
-        url: 'https://x.example/',
-        sha256: '0'.repeat(64),
-        bytes: 1,
-        fetched_at: '',
-      });
-  },
-  'a source left out or made up': ({ descriptor }) => {
-    if (!descriptor.sources.pop())
-      descriptor.sources.push({ url: '', sha256: '0'.repeat(64), bytes: 0, fetched_at: '' });
-  },
-  'the number of rows': (receipt) => {
-    receipt.rows += 1;
-  },
-  'the id of the edition': ({ edition }) => {
-    edition.edition = edition.edition.replace(/^2026/, '2025');
-  },
-  'the time of publication': ({ edition }) => {
-    edition.published_at = edition.published_at.replace(/^2026/, '2025');
-  },
-  'the manifest': ({ edition }) => {
-    edition.manifest = flipped(edition.manifest);
-  },
-  'the number of indicators': ({ edition }) => {
-    edition.indicators += 1;
-  },
-  'a leaf passed off as a node': (receipt) => {
-    // The row's leaf as if it stood one level higher, in a tree of half the size.
-    const { row } = receipt.proofs;
-    receipt.proofs.row = { index: Math.floor(row.index / 2), path: row.path.slice(1) };
-    receipt.rows = Math.ceil((receipt.rows + 1) / 2) - 1;
-  },
-  'the row passed off as the descriptor': (receipt) => {
-    receipt.proofs.descriptor = receipt.proofs.row;
-  },
+type Claims = [name: string, change: (receipt: Draft) => void][];
+
+/** Changes of members of a part of the receipt. */
+const changing = <Name extends 'row' | 'descriptor' | 'edition'>(
+  name: Name,
+  changes: Record<string, (part: Receipt[Name]) => Partial<Receipt[Name]>>,
+): Claims =>
+  Object.entries(changes).map(([what, change]) => [
+    what,
+    (receipt) => void Object.assign(receipt[name], change(receipt[name])),
+  ]);
+
+const MADE_UP = { url: 'https://x.example/', sha256: '0'.repeat(64), bytes: 1, fetched_at: '' };
+/** The last digit is another. */
+const miscounted = (value: number): number =>
+  Number(String(value).replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10)));
+
+/** Changes of where a leaf stands in its tree. */
+type Place = Receipt['proofs']['row'];
+const PLACES: Record<string, (place: Place) => Place> = {
+  'the path of the NAME cut': ({ index, path }) =>
+    path.length === 0 ? { index: index + 1, path } : { index, path: path.slice(0, -1) },
+  'the path of the NAME cut at the leaf': ({ index, path }) =>
+    path.length === 0 ? { index: index + 1, path } : { index, path: path.slice(1) },
+  'the path of the NAME padded': ({ index, path }) => ({ index, path: [...path, '0'.repeat(64)] }),
+  'the path of the NAME padded at the leaf': ({ index, path }) => ({
+    index,
+    path: ['0'.repeat(64), ...path],
+  }),
+  'the place of the NAME': ({ index, path }) => ({ index: index === 0 ? 1 : index - 1, path }),
+  'the place of the NAME outside its tree': ({ index, path }) => ({ index: index + 2 ** 32, path }),
 };
-for (const name of PROOFS) {
-  CLAIMS[`the path of the ${name} cut`] = ({ proofs }) => {
-    if (proofs[name].path.pop() === undefined) proofs[name].index += 1;
-  };
-  CLAIMS[`the path of the ${name} cut at the leaf`] = ({ proofs }) => {
-    if (proofs[name].path.shift() === undefined) proofs[name].index += 1;
-  };
-  CLAIMS[`the path of the ${name} padded`] = ({ proofs }) => {
-    proofs[name].path.push('0'.repeat(64));
-  };
-  CLAIMS[`the path of the ${name} padded at the leaf`] = ({ proofs }) => {
-    proofs[name].path.unshift('0'.repeat(64));
-  };
-  CLAIMS[`the place of the ${name}`] = ({ proofs }) => {
-    proofs[name].index = proofs[name].index === 0 ? 1 : proofs[name].index - 1;
-  };
-  CLAIMS[`the place of the ${name} outside its tree`] = ({ proofs }) => {
-    proofs[name].index += 2 ** 32;
-  };
-}
+
+/** Changes of what a receipt says. */
+const CLAIMS: Claims = [
+  ...changing('row', {
+    'a digit of the value': ({ value }) => ({ value: value === null ? 0 : miscounted(value) }),
+    'the sign of the value': ({ value }) => ({ value: value ? -value : 1 }),
+    'the value removed or made up': ({ value }) => ({ value: value === null ? 1 : null }),
+    'the year': ({ year }) => ({ year: year + 1 }),
+    'the country': ({ iso3 }) => ({ iso3: iso3 === 'DEU' ? 'FRA' : 'DEU' }),
+    'the lower bound': ({ ci_lo }) => ({ ci_lo: (ci_lo ?? 0) + 1 }),
+    'the upper bound': ({ ci_hi }) => ({ ci_hi: (ci_hi ?? 0) + 1 }),
+    'the status': ({ status }) => ({ status: status === null ? 'provisional' : null }),
+    'the mark of a projection': ({ projected }) => ({ projected: !projected }),
+  }),
+  ...changing('descriptor', {
+    'the unit': ({ unit }) => ({ unit: `${unit ?? ''} ` }),
+    'the indicator': ({ indicator }) => ({ indicator: `${indicator}s` }),
+    'the provider': ({ provider }) => ({ provider: `${provider}s` }),
+    'the hash of a source': ({ sources: [first, ...others] }) => ({
+      sources: first ? [{ ...first, sha256: flipped(first.sha256) }, ...others] : [MADE_UP],
+    }),
+    'a source left out or made up': ({ sources }) => ({
+      sources: sources.length > 0 ? sources.slice(0, -1) : [{ ...MADE_UP, url: '', bytes: 0 }],
+    }),
+  }),
+  ...changing('edition', {
+    'the id of the edition': ({ edition }) => ({ edition: edition.replace(/^2026/, '2025') }),
+    'the time of publication': ({ published_at }) => ({
+      published_at: published_at.replace(/^2026/, '2025'),
+    }),
+    'the manifest': ({ manifest }) => ({ manifest: flipped(manifest) }),
+    'the number of indicators': ({ indicators }) => ({ indicators: indicators + 1 }),
+  }),
+  [
+    'the number of rows',
+    (receipt) => {
+      receipt.rows += 1;
+    },
+  ],
+  [
+    'a leaf passed off as a node',
+    (receipt) => {
+      // The row's leaf as if it stood one level higher, in a tree of half the size.
+      const { row } = receipt.proofs;
+      receipt.proofs.row = { index: Math.floor(row.index / 2), path: row.path.slice(1) };
+      receipt.rows = Math.ceil((receipt.rows + 1) / 2) - 1;
+    },
+  ],
+  [
+    'the row passed off as the descriptor',
+    ({ proofs }) => {
+      proofs.descriptor = proofs.row;
+    },
+  ],
+  ...PROOFS.flatMap((name) =>
+    Object.entries(PLACES).map(([what, change]): Claims[number] => [
+      what.replace('NAME', name),
+      ({ proofs }) => void Object.assign(proofs[name], change(proofs[name])),
+    ]),
+  ),
+];
 
 /** @returns what a verifier must refuse, by name */
 export function tampered({
@@ -205,7 +197,7 @@ export function tampered({
     'a proof of consistency from another size': proof({ from: from + 1 }),
     'a proof of consistency to another size': proof({ to: to + 1 }),
   };
-  for (const [name, change] of Object.entries(CLAIMS)) {
+  for (const [name, change] of CLAIMS) {
     const draft = structuredClone(receipt);
     change(draft);
     cases[name] = { ...genuine, receipt: JSON.stringify(draft) };

@@ -1,13 +1,13 @@
 /** The verifier accepts the test vectors of docs/receipts.md and refuses everything made from them. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as client from '../../../clients/typescript/src/index.ts';
 import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
 import { verifyDerivation } from '../../../data/proofs/verify-derivation.ts';
 import { parseKey, parseKeys, readCheckpoint } from '../../../data/proofs/verify-receipt.ts';
+import { useDirectory } from '../../after-tests.ts';
 import { importsOf } from '../../style/repository.ts';
 import { forgeries, sound } from './forgeries.ts';
 import { outcomeOf, verify } from './outcomes.ts';
@@ -17,6 +17,7 @@ import { wholeTrees } from './whole-trees.ts';
 const VERIFIER = 'data/proofs/verify-command.ts';
 const SIGNER = parseSigningKey(generateSigningKey('almanac.example/log'));
 const KEYS = JSON.stringify(VECTORS.keys);
+const directory = await useDirectory();
 
 describe('the verifier', () => {
   const [good, bad] = [GENUINE.map(sound), GENUINE.map(forgeries)];
@@ -51,9 +52,7 @@ describe('the verifier', () => {
   });
 
   it('imports only what Node.js brings along', () => {
-    expect(importsOf('data/proofs/verify-receipt.ts').filter((name) => !name.startsWith('node:'))).toEqual(
-      [],
-    );
+    for (const name of importsOf('data/proofs/verify-receipt.ts')) expect(name).toMatch(/^node:/);
   });
 });
 
@@ -86,8 +85,6 @@ describe('keys', () => {
 });
 
 describe('the command line', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'alm-verify-'));
-  afterAll(() => rmSync(directory, { recursive: true }));
   const file = (name: string, text: string): string => {
     writeFileSync(join(directory, name), text);
     return join(directory, name);

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { link, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   acquireLock,
   type FileLock,
@@ -11,16 +10,17 @@ import {
   LockLostError,
   STALE_MS,
 } from '../../../data/runtime/file-lock.ts';
+import { useDirectory } from '../../after-tests.ts';
 import { expireLock } from '../../expire-lock.ts';
 import { inOwnProcessTable } from '../../process-table.ts';
 
+const root = await useDirectory();
 let directory: string;
 let file: string;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'almanac-lock-'));
+  directory = await mkdtemp(join(root, 'lock-'));
   file = join(directory, 'below', '.lock');
 });
-afterEach(() => rm(directory, { recursive: true }));
 
 const module = JSON.stringify(new URL('../../../data/runtime/file-lock.ts', import.meta.url).href);
 

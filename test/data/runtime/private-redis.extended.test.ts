@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type PrivateRedis, startPrivateRedis } from '../../../data/runtime/private-redis.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
+import { useDirectory } from '../../after-tests.ts';
 import { expireLock } from '../../expire-lock.ts';
 import { inOwnProcessTable } from '../../process-table.ts';
 import { silentLog } from '../../redis.ts';
@@ -14,21 +14,21 @@ import { pidFrom, sendSignal, signalGroup } from '../../signals.ts';
 
 const module = (name: string) => JSON.stringify(join(import.meta.dirname, '../../../data/runtime', name));
 
+const root = await useDirectory();
 let base: string;
 let dir: string;
 let held: PrivateRedis[];
 let clients: RedisClient[];
 
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'alm-private-'));
+  base = await mkdtemp(join(root, 'r-'));
   dir = join(base, 'redis');
   held = [];
   clients = [];
-});
-afterEach(async () => {
-  for (const client of clients) client.disconnect();
-  for (const redis of held) await redis.stop();
-  await rm(base, { recursive: true, force: true });
+  return async () => {
+    for (const client of clients) client.disconnect();
+    for (const redis of held) await redis.stop();
+  };
 });
 
 async function hold(at = dir): Promise<PrivateRedis> {
