@@ -54,12 +54,12 @@ import {
   indicatorRecord,
   indicatorSource,
   indicatorTwin,
+  redefinition,
   relatedEntry,
   storedFormat,
   timestamp,
   type topicRecord,
 } from './records.ts';
-import { redefinition } from './redefinitions.ts';
 import { seriesTraits } from './traits.ts';
 
 export const SNAPSHOT_FORMAT = 2;
@@ -365,6 +365,34 @@ export type Additions = {
 };
 
 export const excerptFile = (indicatorId: string): string => `excerpts/${indicatorId}.json`;
+
+/**
+ * `excerpts/<indicator id>.json`: the rows that the page of an indicator shows unless more is asked for, by country, then year. They are those of its
+ * Parquet file, which takes several times as long to read. Compressed with zstd.
+ */
+export interface StoredExcerpt {
+  /** The year of which it has the rows of all countries: the latest one. Null for a series without figures. */
+  year: number | null;
+  /** The countries of which it has all rows, by ISO3. */
+  countries: string[];
+  /** Each country with its number of rows, in row order. */
+  runs: [iso3: string, rows: number][];
+  /** Named as in Parquet. */
+  columns: ExcerptColumns;
+  /** By ISO3, what the source says of the figure of the latest year, where it says something. */
+  statuses: Record<string, string>;
+}
+
+export interface ExcerptColumns {
+  year: number[];
+  value: (number | null)[];
+  /** Null where no row has bounds. */
+  ci_lo: (number | null)[] | null;
+  ci_hi: (number | null)[] | null;
+  rank: (number | null)[];
+  rank_delta_1y: (number | null)[];
+  projected: boolean[];
+}
 
 /** Drawn first, because readers know where to look for them. */
 export const WELL_KNOWN: readonly string[] = ['KEN', 'BRA', 'IND'];

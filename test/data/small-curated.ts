@@ -1,5 +1,5 @@
 /** A small set of curated data that is right, so that a test can put one thing wrong. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CuratedError, loadCurated } from '../../data/curated/curated.ts';
@@ -103,16 +103,13 @@ export async function withFiles<T>(
   files: Readonly<Record<string, string>>,
   use: (dir: string) => Promise<T>,
 ): Promise<T> {
-  const dir = await mkdtemp(join(tmpdir(), 'curated-'));
-  try {
-    for (const [name, text] of Object.entries(files)) {
-      await mkdir(dirname(join(dir, name)), { recursive: true });
-      await writeFile(join(dir, name), text);
-    }
-    return await use(dir);
-  } finally {
-    await rm(dir, { recursive: true });
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'curated-'));
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(directory.path, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
   }
+  return await use(directory.path);
 }
 
 /** The problems that loading these files tells, with paths relative to the directory; none when it loads. */

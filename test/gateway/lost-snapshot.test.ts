@@ -1,7 +1,7 @@
 /** Files of the open snapshot that disappear while it is served: 503 and a cause, nothing charged, recovery by itself. */
 import { mkdtemp, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { OBJECTS, observationsFile } from '../../data/schema/snapshot.ts';
 import { SnapshotFiles, SnapshotUnreadable } from '../../gateway/api/snapshot/files/snapshot-files.ts';
 import { QueryRunner, readAllColumns } from '../../gateway/api/snapshot/rows/query-runner.ts';
@@ -21,8 +21,8 @@ beforeEach(async () => {
   await publishFixture(directory);
   service = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: '1000000' } });
   owner = await service.account();
+  return () => service.stop();
 });
-afterEach(() => service.stop());
 
 const DATA = '/v1/data?indicator=alpha.life_expectancy';
 const ready = () => service.get('/readyz');

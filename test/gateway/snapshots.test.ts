@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { catalogueFile, manifestPath, OBJECTS, objectPath, ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { useDirectory } from '../after-tests.ts';
 import { movedBy } from './fixture-data.ts';
@@ -17,18 +17,8 @@ import {
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { codeOf, Service } from './service.ts';
 
-let service: Service | undefined;
 const root = await useDirectory();
-afterEach(async () => {
-  await service?.stop();
-  service = undefined;
-});
-
-let directories = 0;
-async function emptyDirectory(): Promise<string> {
-  directories += 1;
-  return mkdtemp(join(root, `${directories}-`));
-}
+const emptyDirectory = () => mkdtemp(join(root, 'snapshots-'));
 
 const FIRST = '20261120T020000Z-00000001';
 const SECOND = '20261121T020000Z-00000002';
@@ -40,8 +30,9 @@ const publishSecond = (directory: string) =>
   writeFixture(directory, { id: SECOND, generatedAt: SECOND_TIME, indicators: shifted });
 
 /** Starts on a directory; the pointer is looked at when a test says so. */
-async function startOn(directory: string): Promise<Service> {
-  service = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: '1000000' } });
+async function startOn(directory: string, pollMs = '1000000'): Promise<Service> {
+  const service = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: pollMs } });
+  onTestFinished(() => service.stop());
   return service;
 }
 
@@ -70,10 +61,9 @@ describe('switching', () => {
   test('follows the pointer by polling', async () => {
     const directory = await emptyDirectory();
     await publishFixture(directory);
-    service = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: '5' } });
+    const { get } = await startOn(directory, '5');
     await publishSecond(directory);
     await setCurrentSnapshot(directory, SECOND);
-    const { get } = service;
     await expect.poll(async () => (await get('/v1/topics')).headers['x-snapshot']).toBe(SECOND);
   });
 

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpackJson } from '../../../data/runtime/durable-files.ts';
-import { type Redefinition, redefinitionOf } from '../../../data/schema/redefinitions.ts';
+import { type Redefinition, redefinitionOf } from '../../../data/schema/records.ts';
 import {
   catalogueFile,
   type EditionChanges,

@@ -11,7 +11,6 @@ import { z } from 'zod';
 import { packJson } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
 import { readSql } from '../../../data/runtime/sql-files.ts';
-import type { StoredExcerpt } from '../../../data/schema/excerpts.ts';
 import {
   DRAWN_COUNTRIES,
   excerptFile,
@@ -19,6 +18,7 @@ import {
   observationsFile,
   type Sparkline,
   type Sparklines,
+  type StoredExcerpt,
   WELL_KNOWN,
 } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';

@@ -1,43 +1,46 @@
 /** `include`: properties that are added to indicator records on request. */
 import { z } from 'zod';
-import { indicatorDetail, indicatorRecord, timestamp } from '../../../../data/schema/records.ts';
-import { redefinition } from '../../../../data/schema/redefinitions.ts';
+import {
+  indicatorDetail,
+  indicatorRecord,
+  redefinition,
+  timestamp,
+} from '../../../../data/schema/records.ts';
 import {
   ADDITION_WORDS,
   ADDITIONS,
   type AdditionWord,
   snapshotId,
 } from '../../../../data/schema/snapshot.ts';
-import type { Edition, IndicatorChange } from '../../snapshot/snapshot.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
 import { fail, parsed } from '../parameters/parameters.ts';
 
 const revisedCount = (kind: string) => z.int().describe(`Figures ${kind}`);
 
+const editionChange = z.object({
+  edition: snapshotId,
+  published_at: timestamp,
+  event: z
+    .enum(['added', 'withdrawn', 'renamed'])
+    .nullable()
+    .describe('What happened to the indicator as a whole'),
+  revised: z
+    .object({
+      added: revisedCount('added'),
+      changed: revisedCount('changed'),
+      withdrawn: revisedCount('withdrawn'),
+      restored: revisedCount('restored'),
+    })
+    .nullable()
+    .describe('Null where no figure changed'),
+  redefined: redefinition
+    .omit({ indicator: true })
+    .nullable()
+    .describe('Null where name, unit and definition stayed'),
+});
 /** Not stored, but read from the log of snapshots. */
 const editions = z
-  .array(
-    z.object({
-      edition: snapshotId,
-      published_at: timestamp,
-      event: z
-        .enum(['added', 'withdrawn', 'renamed'])
-        .nullable()
-        .describe('What happened to the indicator as a whole'),
-      revised: z
-        .object({
-          added: revisedCount('added'),
-          changed: revisedCount('changed'),
-          withdrawn: revisedCount('withdrawn'),
-          restored: revisedCount('restored'),
-        })
-        .nullable()
-        .describe('Null where no figure changed'),
-      redefined: redefinition
-        .omit({ indicator: true })
-        .nullable()
-        .describe('Null where name, unit and definition stayed'),
-    }),
-  )
+  .array(editionChange)
   .describe(
     'The snapshots that changed the indicator, newest first; of the newest 20 in which its provider changed',
   );
@@ -100,22 +103,6 @@ export async function additionsOf(
 /** As JSON: what was known when the edition was published. Ids of editions sort by time. */
 async function changesOf({ id: newest, editions: { history } }: Edition, id: string): Promise<string> {
   const { changes } = await history.indicatorChanges(id);
-  return JSON.stringify(changes.filter(({ entry }) => entry.edition <= newest).map(toItem));
+  const known = changes.filter(({ entry }) => entry.edition <= newest);
+  return JSON.stringify(known.map(({ entry, ...change }) => editionChange.parse({ ...entry, ...change })));
 }
-
-const toItem = ({ entry, event, revised, redefined }: IndicatorChange) => ({
-  edition: entry.edition,
-  published_at: entry.published_at,
-  event,
-  revised: revised && {
-    added: revised.added,
-    changed: revised.changed,
-    withdrawn: revised.withdrawn,
-    restored: revised.restored,
-  },
-  redefined: redefined && {
-    name: redefined.name,
-    unit: redefined.unit,
-    definition: redefined.definition,
-  },
-});

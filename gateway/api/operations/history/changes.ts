@@ -1,7 +1,6 @@
 /** GET /changes: what each snapshot changed, as a list or as an Atom feed. */
 import { z } from 'zod';
-import { indicatorId, timestamp } from '../../../../data/schema/records.ts';
-import { redefinition } from '../../../../data/schema/redefinitions.ts';
+import { indicatorId, redefinition, timestamp } from '../../../../data/schema/records.ts';
 import {
   type EditionChanges,
   type LogEntry,

@@ -1,7 +1,12 @@
 /** GET /verify: whether claimed figures agree with those held, and why not. */
 import { z } from 'zod';
-import { INDICATOR_ID, type IndicatorRecord, indicatorId, iso3 } from '../../../../data/schema/records.ts';
-import { redefinition } from '../../../../data/schema/redefinitions.ts';
+import {
+  INDICATOR_ID,
+  type IndicatorRecord,
+  indicatorId,
+  iso3,
+  redefinition,
+} from '../../../../data/schema/records.ts';
 import { snapshotId } from '../../../../data/schema/snapshot.ts';
 import { creditOf } from '../../encoders/encoders.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';

@@ -1,5 +1,5 @@
 /** What the served editions changed, one after the other. Rolled-back ones are not among them. */
-import { type Redefinition, redefinitionOf } from '../../../../data/schema/redefinitions.ts';
+import { type Redefinition, redefinitionOf } from '../../../../data/schema/records.ts';
 import {
   type EditionChanges,
   type LogEntry,

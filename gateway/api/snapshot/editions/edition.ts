@@ -14,10 +14,10 @@ import type {
   CountryRecord,
   FreshnessRecord,
   IndicatorRecord,
+  Redefinition,
 } from '../../../../data/schema/records.ts';
-import type { Redefinition } from '../../../../data/schema/redefinitions.ts';
-import type { AdditionWord } from '../../../../data/schema/snapshot.ts';
 import {
+  type AdditionWord,
   type EditionChanges,
   type LogEntry,
   ROUTE_FILES,

@@ -1,6 +1,5 @@
 /** The rows of an indicator that its page shows unless more is asked for, read from a small file instead of its Parquet. */
-import type { StoredExcerpt } from '../../../../data/schema/excerpts.ts';
-import { excerptFile } from '../../../../data/schema/snapshot.ts';
+import { excerptFile, type StoredExcerpt } from '../../../../data/schema/snapshot.ts';
 import type { SnapshotFiles } from '../files/snapshot-files.ts';
 import { IndicatorColumns, NO_DELTA, NO_RANK, type RowFilter } from './indicator-columns.ts';
 
