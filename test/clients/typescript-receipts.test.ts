@@ -9,7 +9,7 @@ describe('receipts', () => testReceipts((all) => Promise.all(all.map(outcomeOfCl
 
 const [FIRST = expect.fail('no receipt')] = GENUINE;
 
-it('reads the row of a receipt, and names the part that was altered', async () => {
+it('names the part of a receipt that was altered', async () => {
   const keys = await parseKeys(JSON.stringify(FIRST.keys));
   const verified = await verifyReceipt(JSON.stringify(FIRST.receipt), keys);
   expect([verified.row.value, verified.root.length]).toEqual([FIRST.receipt.row.value, 64]);
