@@ -5,11 +5,11 @@
  * comes before any row; each row has as many cells as the header (a file cut in the middle of a row is an error); cells
  * are the unchanged upstream text.
  */
-import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { type Options, parse } from 'csv-parse';
-import { openZip, ZIP_LIMITS } from './zip.ts';
+import { atMost, openZip, ZIP_LIMITS } from './zip.ts';
 
 /** What is empty or null has its default. */
 export interface CsvOptions {
@@ -235,24 +235,14 @@ async function decompressAndDecode(source: AsyncIterable<Uint8Array>, encoding: 
 }
 
 async function* gunzip(bytes: Bytes): Bytes {
-  const source = Readable.from(bytes);
-  const gunzipStream = createGunzip();
-  source.on('error', (error) => gunzipStream.destroy(error));
-  let inflated = 0;
+  const limit = ZIP_LIMITS.inflated_bytes;
   try {
-    for await (const chunk of source.pipe(gunzipStream) as AsyncIterable<Uint8Array>) {
-      inflated += chunk.length;
-      if (inflated > ZIP_LIMITS.inflated_bytes) {
-        throw new CsvError(`inflates to more than ${ZIP_LIMITS.inflated_bytes} bytes`);
-      }
-      yield chunk;
-    }
+    // Closes both ends. What fails in one of them reaches the reader.
+    const inflated = pipeline(bytes, createGunzip(), () => {});
+    yield* atMost(inflated, limit, () => new CsvError(`inflates to more than ${limit} bytes`));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw code?.startsWith('Z_') ? new CsvError(`damaged gzip: ${message}`) : error;
-  } finally {
-    source.destroy();
-    gunzipStream.destroy();
   }
 }
 

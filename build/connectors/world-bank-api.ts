@@ -187,15 +187,10 @@ async function fetchJson(context: Context, reference: string): Promise<unknown> 
   }
 }
 
-type Query = Record<string, string | number | undefined>;
+type Query = Record<string, string>;
 
-function buildReference(path: string, query: Query = {}): string {
-  const parameters = new URLSearchParams({ format: 'json' });
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) parameters.set(name, String(value));
-  }
-  return `${path}?${parameters}`;
-}
+const buildReference = (path: string, query: Query = {}): string =>
+  `${path}?${new URLSearchParams({ format: 'json', ...query })}`;
 
 /**
  * All pages of one list.
@@ -209,7 +204,8 @@ async function* fetchPages(
   let start: string | undefined;
   let received = 0;
   for (let number = 1; number <= MAX_PAGES; number += 1) {
-    const reference = buildReference(path, { ...query, per_page: context.settings.per_page, page: number });
+    const page_query = { per_page: String(context.settings.per_page), page: String(number) };
+    const reference = buildReference(path, { ...query, ...page_query });
     const { paging, rows } = parsePage(await fetchJson(context, reference), reference);
     const isEmpty = paging.pages === 0 && rows.length === 0;
     if (!isEmpty && paging.page !== number) {
@@ -298,7 +294,8 @@ async function readEntry(
 async function* readSeries(context: Context, code: string, entry: CatalogueEntry): AsyncIterable<SourceItem> {
   yield { kind: 'indicator', entry };
   const path = `country/all/indicator/${encodeURIComponent(code)}`;
-  const query = { source: context.settings.source_id, date: context.settings.date };
+  const { source_id, date } = context.settings;
+  const query = { source: String(source_id), ...(date !== undefined && { date }) };
   for await (const { rows, paging, reference } of fetchPages(context, path, query)) {
     if (paging.lastupdated) yield { kind: 'vintage', vintage: paging.lastupdated };
     const observations = rows.map((row) => parseRow(row, code, reference));

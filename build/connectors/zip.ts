@@ -6,8 +6,7 @@
  * the directory before anything is inflated, so a zip bomb is refused; no entry inflates to more than it declares; each
  * entry is checked against its CRC-32; names that point outside the archive are skipped.
  */
-
-import { mkdtemp, open as openFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -49,17 +48,17 @@ const RATIO_MIN_BYTES = 1024 * 1024;
 
 const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-async function spool(bytes: AsyncIterable<Uint8Array>, path: string, limit: number): Promise<void> {
-  const file = await openFile(path, 'wx');
-  let written = 0;
-  try {
-    for await (const chunk of bytes) {
-      written += chunk.byteLength;
-      if (written > limit) throw new ZipError(`the archive is larger than ${limit} bytes`);
-      await file.writeFile(chunk);
-    }
-  } finally {
-    await file.close();
+/** The same bytes, up to a limit; throws `fault` beyond it. */
+export async function* atMost(
+  bytes: AsyncIterable<Uint8Array>,
+  limit: number,
+  fault: () => Error,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let read = 0;
+  for await (const chunk of bytes) {
+    read += chunk.length;
+    if (read > limit) throw fault();
+    yield chunk;
   }
 }
 
@@ -138,8 +137,13 @@ export async function openZip(
     await rm(directory, { recursive: true, force: true });
   };
   try {
-    await spool(bytes, path, limits.archive_bytes);
-    const opened = await openChecked(path);
+    const tooLarge = () => new ZipError(`the archive is larger than ${limits.archive_bytes} bytes`);
+    await writeFile(path, atMost(bytes, limits.archive_bytes, tooLarge));
+    const opened = await yauzl
+      .openPromise(path, { autoClose: false, decodeStrings: false, lazyEntries: true })
+      .catch((error: unknown) => {
+        throw new ZipError(errorMessage(error));
+      });
     zip = opened;
     const entries = await readDirectory(opened, limits);
     return {
@@ -154,13 +158,5 @@ export async function openZip(
   } catch (error) {
     await close();
     throw error;
-  }
-}
-
-async function openChecked(path: string): Promise<yauzl.ZipFile> {
-  try {
-    return await yauzl.openPromise(path, { autoClose: false, decodeStrings: false, lazyEntries: true });
-  } catch (error) {
-    throw new ZipError(errorMessage(error));
   }
 }

@@ -36,7 +36,6 @@ export async function acceptRun(
       throw new CommandError(`run ${runId} is ${held.record.status}, not held`);
     const { id, directory } = await lake.begin(dependencies.now());
     const instant = formatTimestamp(dependencies.now());
-    const reason = `Accepted by an operator. ${held.record.reason ?? ''}`.trim();
     const { revisions: _, sources, ...rest } = held.record;
     const started: RunRecord = {
       ...rest,
@@ -44,7 +43,7 @@ export async function acceptRun(
       status: 'succeeded',
       started_at: instant,
       finished_at: instant,
-      reason,
+      reason: `Accepted by an operator. ${held.record.reason ?? ''}`.trim(),
       accepted_run: runId,
       ...(sources ? { sources: { ...sources, run_id: id } } : {}),
     };

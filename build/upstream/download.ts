@@ -71,10 +71,15 @@ const USER_AGENT = 'Almanac/1.0 (nightly country statistics)';
 /** A failure that a retry may resolve. */
 class TransientError extends Error {
   override name = 'TransientError';
-  readonly retryAfter: string | null;
   readonly status: number | null;
-  constructor(message: string, status: number | null, retryAfter: string | null, options?: ErrorOptions) {
-    super(message, options);
+  readonly retryAfter: string | null;
+  constructor(
+    message: string,
+    cause?: unknown,
+    status: number | null = null,
+    retryAfter: string | null = null,
+  ) {
+    super(message, { cause });
     this.status = status;
     this.retryAfter = retryAfter;
   }
@@ -145,32 +150,26 @@ export async function download(
       return await downloadOnce(url, file, known, options);
     } catch (error) {
       options.signal.throwIfAborted();
-      const failure = toTransientError(error);
-      const delay = failure && retryDelayMs(failure, attempt, options);
-      if (!failure || delay === null) throw toFinalError(url, error, attempt + 1);
+      // Refusals by this module and faults of this machine are final.
+      if (isFinal(error)) throw error;
+      const failure = error instanceof TransientError ? error : new TransientError(messageOf(error), error);
+      const delay = isPrivateAddress(error) ? null : retryDelayMs(failure, attempt, options);
+      if (delay === null) {
+        const times = attempt === 0 ? 'once' : `${attempt + 1} times`;
+        const message = `${describeUrl(url)}: ${failure.message} (tried ${times})`;
+        throw new UpstreamError(message, failure.status, { cause: error });
+      }
       await options.sleep(delay, options.signal);
     }
   }
 }
 
-/** Network errors are transient; refusals by this module and faults of this machine are not. */
-function toTransientError(error: unknown): TransientError | null {
-  if (error instanceof TransientError) return error;
-  if (error instanceof UpstreamError || !(error instanceof Error)) return null;
-  if (machineFault(error) !== null) return null;
-  if ([error, error.cause].some((one) => one instanceof PrivateAddressError)) return null;
-  return new TransientError(error.message, null, null, { cause: error });
-}
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-function toFinalError(url: URL, error: unknown, attempts: number): unknown {
-  if (error instanceof UpstreamError || machineFault(error) !== null) return error;
-  const reason = error instanceof Error ? error.message : String(error);
-  const status = error instanceof TransientError ? error.status : null;
-  const times = attempts === 1 ? 'once' : `${attempts} times`;
-  return new UpstreamError(`${describeUrl(url)}: ${reason} (tried ${times})`, status, {
-    cause: error,
-  });
-}
+const isPrivateAddress = (error: unknown): boolean =>
+  error instanceof Error && [error, error.cause].some((one) => one instanceof PrivateAddressError);
+
+const isFinal = (error: unknown): boolean => error instanceof UpstreamError || machineFault(error) !== null;
 
 /** A too short Content-Length truncates a file that may still parse, so such a download is never kept. */
 export const EXCESS_BYTES_MESSAGE = 'the response is longer than its Content-Length';
@@ -190,7 +189,7 @@ async function downloadOnce(
   const excessBefore = options.countExcessResponses();
   await save(url, response, file, options);
   if (options.countExcessResponses() > excessBefore) {
-    throw new TransientError(EXCESS_BYTES_MESSAGE, null, null);
+    throw new TransientError(EXCESS_BYTES_MESSAGE);
   }
   const { size } = await stat(file);
   return {
@@ -256,7 +255,8 @@ function checkResponse(url: URL, response: HttpResponse): void {
     throw error;
   };
   if (isTransientStatus(response.status)) {
-    refuse(new TransientError(`HTTP ${response.status}`, response.status, response.header('retry-after')));
+    const retryAfter = response.header('retry-after');
+    refuse(new TransientError(`HTTP ${response.status}`, null, response.status, retryAfter));
   }
   if (response.status !== 200) {
     refuse(new UpstreamError(`${where}: HTTP ${response.status}`, response.status));
@@ -305,8 +305,7 @@ async function save(url: URL, response: HttpResponse, file: string, options: Dow
   } catch (error) {
     discard(response);
     options.signal.throwIfAborted();
-    if (error instanceof UpstreamError || machineFault(error) !== null) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new TransientError(`the response ended early: ${reason}`, null, null, { cause: error });
+    if (isFinal(error)) throw error;
+    throw new TransientError(`the response ended early: ${messageOf(error)}`, error);
   }
 }

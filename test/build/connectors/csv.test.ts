@@ -38,21 +38,6 @@ describe('openCsv', () => {
     expect(detectDelimiter(header)).toBe(delimiter);
   });
 
-  it('skips a preamble and detects the delimiter below it', async () => {
-    expect(await rowsOf('Source: "x, y"\n\na;b\n1;2\n', { preamble: 2 })).toEqual([
-      ['a', 'b'],
-      ['1', '2'],
-    ]);
-  });
-
-  it('reads latin-1 and other dialects', async () => {
-    const bytes = Buffer.from("pays;v\nC\u00f4te;'1;2'\n# note\n", 'latin1');
-    expect(await rowsOf(bytes, { encoding: 'latin1', quote: "'", comment: '#' })).toEqual([
-      ['pays', 'v'],
-      ['Côte', '1;2'],
-    ]);
-  });
-
   it('names the columns of a file without a header', async () => {
     expect(await rowsOf('1,2\n3,4\n', { header: false })).toEqual([
       ['column1', 'column2'],

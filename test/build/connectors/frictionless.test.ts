@@ -234,10 +234,11 @@ describe('a long table of several series', () => {
 describe('CSV dialects', () => {
   it('reads dialect, encoding and number format from the package', async () => {
     const fields = ['code', 'year', { name: 'v', type: 'number', decimalChar: ',', groupChar: '.' }];
-    const resource = { encoding: 'iso-8859-1', dialect: { delimiter: ';', quoteChar: "'", header: false } };
+    const dialect = { delimiter: ';', quoteChar: "'", header: false, commentChar: '#' };
+    const resource = { encoding: 'iso-8859-1', dialect };
     const { series } = await read({
       'datapackage.json': describePackage({ fields, resource }),
-      'data.csv': Buffer.from("Côte;2000;'1.234,5'\n", 'latin1'),
+      'data.csv': Buffer.from("Côte;2000;'1.234,5'\n# note\n", 'latin1'),
     });
     expect(series.get('pack')?.rows).toEqual([{ place: 'Côte', year: '2000', value: '1234.5' }]);
   });
@@ -265,12 +266,12 @@ describe('CSV dialects', () => {
 
 describe('an unreadable package', () => {
   const csv = 'code,year,v\nA,1,1\n';
-  const good = {
-    'g/datapackage.json': describePackage({ fields: ['code', 'year', 'v'], more: { name: 'g' } }),
-    'g/data.csv': csv,
-  };
-  const bad = (options: PackageOptions, data = csv) => ({
-    'b/datapackage.json': describePackage({ ...options, more: { name: 'b', ...options.more } }),
+  const columns = (names: string) => ({ fields: names.split(' ') });
+  const { fields } = columns('code year v');
+  const text = { name: 'v', type: 'string' };
+  const good = { 'g/datapackage.json': describePackage({ fields, more: { name: 'g' } }), 'g/data.csv': csv };
+  const bad = (options: Partial<PackageOptions>, data = csv) => ({
+    'b/datapackage.json': describePackage({ fields, ...options, more: { name: 'b', ...options.more } }),
     'b/data.csv': data,
   });
 
@@ -279,37 +280,13 @@ describe('an unreadable package', () => {
     ['not JSON', { 'b/datapackage.json': '<html>' }, 'a page of HTML or XML instead of JSON'],
     ['without resources', { 'b/datapackage.json': '{"resources": []}' }, 'resources'],
     ['without a table', bad({ fields: [], resource: { path: 'x.xlsx' } }), 'no CSV resource'],
-    [
-      'with a path outside its directory',
-      bad({ fields: ['code', 'year', 'v'], resource: { path: '../g/data.csv' } }),
-      'not below its package',
-    ],
-    [
-      'with a path on another host',
-      bad({ fields: ['code', 'year', 'v'], resource: { path: 'https://x.test/d.csv' } }),
-      'not below its package',
-    ],
-    [
-      'without a place column',
-      bad({ fields: ['x', 'year', 'v'] }),
-      'no place column found; say which of: x, year, v',
-    ],
-    [
-      'without a year column',
-      bad({ fields: ['code', 'x', 'v'] }),
-      'no year column found; say which of: code, x, v',
-    ],
-    [
-      'without a value column',
-      bad({ fields: ['code', 'year', { name: 'v', type: 'string' }] }),
-      'no value column found',
-    ],
-    [
-      'without a column of its schema',
-      bad({ fields: ['code', 'year', 'v', 'w'] }),
-      'no column "w"; there are: code, year, v',
-    ],
-    ['truncated', bad({ fields: ['code', 'year', 'v'] }, 'code,year,v\nA,1,1\nB'), 'Invalid Record Length'],
+    ['with a path outside', bad({ resource: { path: '../g/data.csv' } }), 'not below its package'],
+    ['with another host', bad({ resource: { path: 'https://x.test/d.csv' } }), 'not below its package'],
+    ['without a place', bad(columns('x year v')), 'no place column found; say which of: x, year, v'],
+    ['without a year', bad(columns('code x v')), 'no year column found; say which of: code, x, v'],
+    ['without a value', bad({ fields: ['code', 'year', text] }), 'no value column found'],
+    ['without a column', bad(columns('code year v w')), 'no column "w"; there are: code, year, v'],
+    ['truncated', bad({}, 'code,year,v\nA,1,1\nB'), 'Invalid Record Length'],
   ])('%s fails alone', async (_name, files, reason) => {
     const { series, failed } = await read({ ...good, ...files }, { packages: ['b', 'g'] });
     expect([...failed.values()].join()).toContain(reason);

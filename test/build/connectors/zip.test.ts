@@ -1,4 +1,4 @@
-/** Zip archives: reading, truncation, zip bombs, size limits, checksums, unsafe names. */
+/** Zip archives: reading, truncation, size limits, checksums, unsafe names. */
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { expect, it } from 'vitest';
@@ -57,13 +57,6 @@ it.each([
   const whole = zipOf([{ name: 'a.csv', body: 'figures '.repeat(500) }]);
   const part = whole.subarray(0, Math.floor(whole.length * share));
   await expect(readEntry(part, 'a.csv')).rejects.toThrow(ZipError);
-});
-
-it('rejects a zip bomb before inflating it', async () => {
-  const bomb = zipOf([{ name: 'a.csv', body: Buffer.alloc(5_000_000) }]);
-  await expect(readEntry(bomb, 'a.csv')).rejects.toThrow(
-    /inflates \d+ bytes to 5000000, more than 250 times/,
-  );
 });
 
 it('stops an entry that inflates to more than it declares', async () => {
