@@ -40,37 +40,28 @@ const REASONS = {
   unknown: 'unknown_place',
 } as const satisfies Record<string, RejectReason>;
 
-interface FoundPlace {
-  /** An index into `codes`. */
-  code: number;
-  /** An index into `countries`, or why the place is rejected. */
-  country: number | RejectReason;
-}
+/** An index into `countries`, or why the place is rejected. */
+type FoundPlace = number | RejectReason;
 
 export class PlaceIndex {
   /** Sorted ISO3 codes, so that numbers sort as codes do. */
   readonly countries: readonly string[];
-  /** The codes that were looked up, as upstream writes them. */
-  readonly codes: string[] = [];
-  readonly #numbers: ReadonlyMap<string, number>;
-  readonly #resolve: (code: string) => FoundPlace['country'];
+  readonly #resolve: (code: string) => FoundPlace;
   readonly #found = new Map<string, FoundPlace>();
 
   /** @param schemes columns of the place table to look codes up in, in order. */
-  constructor(curated: Pick<Curated, 'countries' | 'places'>, schemes: readonly string[]) {
-    this.countries = curated.countries.map((country) => country.iso3).sort();
-    this.#numbers = new Map(this.countries.map((iso3, number) => [iso3, number]));
+  constructor({ countries, places }: Pick<Curated, 'countries' | 'places'>, schemes: readonly string[]) {
+    this.countries = countries.map((country) => country.iso3).sort();
+    const numbers = new Map(this.countries.map((iso3, number) => [iso3, number]));
     this.#resolve = (code) => {
-      const place = curated.places.resolve(schemes, code);
+      const place = places.resolve(schemes, code);
       if (place.kind !== 'country') return REASONS[place.kind];
-      return this.#numbers.get(place.iso3) ?? 'unknown_place';
+      return numbers.get(place.iso3) ?? 'unknown_place';
     };
   }
 
   find(code: string): FoundPlace {
-    const known = this.#found.get(code);
-    if (known) return known;
-    const place = { code: this.codes.push(code) - 1, country: this.#resolve(code) };
+    const place = this.#found.get(code) ?? this.#resolve(code);
     this.#found.set(code, place);
     return place;
   }
@@ -121,10 +112,10 @@ export class Rejects {
 /** What the rows of a series may hold. */
 export interface SeriesLimits {
   /** Plausible values, inclusive. */
-  min: number;
-  max: number;
+  min?: number | undefined;
+  max?: number | undefined;
   /** The newest year that can have been observed: upstream's flag for a later one is not believed. */
-  observedTo: number;
+  observedTo?: number | undefined;
 }
 
 /**

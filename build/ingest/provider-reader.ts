@@ -120,13 +120,9 @@ export class ProviderReader {
     }
     const { curated, definition, currentYear } = this.#options;
     const overlay = curated.overlay(definition.id, entry);
-    const { min, max } = overlay;
     const isObserved = projectionRuleOf(definition, overlay).future_years === 'observed';
-    this.#buffer.start({
-      ...(min === undefined ? {} : { min }),
-      ...(max === undefined ? {} : { max }),
-      ...(isObserved ? {} : { observedTo: currentYear }),
-    });
+    const observedTo = isObserved ? undefined : currentYear;
+    this.#buffer.start({ min: overlay.min, max: overlay.max, observedTo });
     this.#open = entry;
     this.#openFiles = new Set();
     this.#atStart = { read: this.rowsRead, rejected: this.rejects.rows };

@@ -1,5 +1,5 @@
 /**
- * Checks and buffers one series in typed arrays, then sorts it and merges duplicates.
+ * Checks and buffers the rows of one series, then sorts them and merges duplicates.
  *
  * Output rows have a known country, a year and finite numbers within the declared bounds, once per country and year,
  * in that order. Empty cells of wide tables outside a country's measured years are dropped and counted. Every other row
@@ -38,8 +38,8 @@ interface RejectedRow {
 }
 
 function describeBounds({ min, max }: SeriesLimits): string {
-  if (min === -Infinity) return `above the bound ${max}`;
-  return max === Infinity ? `below the bound ${min}` : `outside the bounds ${min} to ${max}`;
+  if (min === undefined) return `above the bound ${max}`;
+  return max === undefined ? `below the bound ${min}` : `outside the bounds ${min} to ${max}`;
 }
 
 /** Why a row is rejected, or that it has a cell that looks like a figure and cannot be read. */
@@ -56,46 +56,23 @@ interface SeriesFault {
   reason: string;
 }
 
-const FIRST_CAPACITY = 1 << 14;
-/** More than the years of one country span. */
-const YEARS_APART = 100_000;
 /** Far beyond any series of countries and years. */
 const ROW_LIMIT = 10_000_000;
-const NO_LIMITS: SeriesLimits = {
-  min: Number.NEGATIVE_INFINITY,
-  max: Number.POSITIVE_INFINITY,
-  observedTo: Number.POSITIVE_INFINITY,
-};
 
-interface BufferedColumns extends SeriesColumns {
-  /** Flags the empty cells of wide tables. */
-  blank: Uint8Array;
-  /** The place as upstream writes it: an index into the codes of the `PlaceIndex`. */
-  place: Int32Array;
+interface Row {
+  /** An index into the countries of the `PlaceIndex`. */
+  country: number;
+  year: number;
+  value: number | null;
+  ciLo: number | null;
+  ciHi: number | null;
+  projected: number;
+  status: number;
+  /** Whether it is an empty cell of a wide table. */
+  blank: boolean;
+  /** As upstream writes it. */
+  place: string;
 }
-
-function makeColumns(capacity: number): BufferedColumns {
-  return {
-    rows: 0,
-    country: new Int32Array(capacity),
-    year: new Int32Array(capacity),
-    value: new Float64Array(capacity),
-    ciLo: new Float64Array(capacity),
-    ciHi: new Float64Array(capacity),
-    projected: new Uint8Array(capacity),
-    status: new Int32Array(capacity),
-    blank: new Uint8Array(capacity),
-    place: new Int32Array(capacity),
-  };
-}
-
-const COLUMN_NAMES = [
-  ...['country', 'year', 'value', 'ciLo', 'ciHi'],
-  ...['projected', 'status', 'blank', 'place'],
-] as const satisfies (keyof BufferedColumns)[];
-/** Two gaps are equal, and so are 0 and -0. */
-const sameNumber = (a = Number.NaN, b = Number.NaN): boolean =>
-  a === b || (Number.isNaN(a) && Number.isNaN(b));
 
 export class SeriesBuffer {
   /** Texts by status code; grows over the run. */
@@ -109,9 +86,8 @@ export class SeriesBuffer {
   /** Groups by upstream's code, in upper case. */
   readonly #groups: ReadonlyMap<string, string>;
   #aggregates: UpstreamAggregates[string] = {};
-  #columns = makeColumns(FIRST_CAPACITY);
-  #limits = NO_LIMITS;
-  #sorted = true;
+  #rows: Row[] = [];
+  #limits: SeriesLimits = {};
   /** Of this series. */
   readonly #faults = new Map<Fault, Tally>();
 
@@ -125,17 +101,17 @@ export class SeriesBuffer {
   }
 
   /** Starts a series. */
-  start(limits: Partial<SeriesLimits> = {}): void {
-    this.#columns.rows = 0;
-    this.#sorted = true;
-    this.#limits = { ...NO_LIMITS, ...limits };
+  start(limits: SeriesLimits): void {
+    this.#rows = [];
+    this.#limits = limits;
     this.#faults.clear();
     this.#aggregates = {};
   }
 
   /** Checks and buffers rows of the series. */
   add(rows: readonly RawObservation[]): void {
-    this.#reserve(this.#columns.rows + rows.length);
+    if (this.#rows.length + rows.length > ROW_LIMIT)
+      throw new RangeError(`a series of more than ${ROW_LIMIT} rows`);
     for (const row of rows) {
       const rejected = this.#addRow(row);
       if (!rejected) continue;
@@ -169,10 +145,11 @@ export class SeriesBuffer {
 
   /** Buffers a row, or returns why it is rejected. */
   #addRow(raw: RawObservation): RejectedRow | null {
+    const { place } = raw;
     const reason = rejectReason(raw);
-    if (reason) return { reason, sample: raw.other_dimension ?? raw.place };
-    const { code, country } = this.#places.find(raw.place);
-    if (typeof country === 'string') return { reason: country, sample: raw.place };
+    if (reason) return { reason, sample: raw.other_dimension ?? place };
+    const country = this.#places.find(place);
+    if (typeof country === 'string') return { reason: country, sample: place };
     const year = readYear(raw.year);
     if (year === BAD) return { reason: 'bad_year', sample: String(raw.year) };
     const value = readFigure(raw.value);
@@ -180,32 +157,26 @@ export class SeriesBuffer {
     const ciHi = readFigure(raw.ci_hi);
     if (value === BAD || ciLo === BAD || ciHi === BAD) {
       const text = String([raw.value, raw.ci_lo, raw.ci_hi].find((one) => readFigure(one) === BAD));
-      const sample = `${raw.place} ${year}: ${text}`;
+      const sample = `${place} ${year}: ${text}`;
       if (LIKE_FIGURE.test(text)) this.#count('like_figure', sample);
       return { reason: 'bad_number', sample };
     }
-    if (value !== null && (value < this.#limits.min || value > this.#limits.max))
-      return { reason: 'out_of_bounds', sample: `${raw.place} ${year}: ${value}` };
-    const columns = this.#columns;
-    const at = columns.rows;
-    if (at > 0 && this.#sorted) this.#sorted = isAscending(columns, at - 1, country, year);
-    columns.country[at] = country;
-    columns.year[at] = year;
-    columns.value[at] = value ?? Number.NaN;
-    columns.ciLo[at] = ciLo ?? Number.NaN;
-    columns.ciHi[at] = ciHi ?? Number.NaN;
-    columns.status[at] = raw.status ? this.#statusOf(raw.status) : 0;
-    columns.projected[at] = this.#projectedOf(raw, year, columns.status[at] ?? 0);
-    columns.blank[at] = Number(raw.blank === true);
-    columns.place[at] = code;
-    columns.rows = at + 1;
+    const { min = -Infinity, max = Infinity } = this.#limits;
+    if (value !== null && (value < min || value > max))
+      return { reason: 'out_of_bounds', sample: `${place} ${year}: ${value}` };
+    const status = raw.status ? this.#statusOf(raw.status) : 0;
+    const projected = this.#projectedOf(raw, year, status);
+    this.#rows.push({
+      ...{ country, year, value, ciLo, ciHi, projected, status, place },
+      blank: raw.blank === true,
+    });
     return null;
   }
 
   #projectedOf({ projected }: RawObservation, year: number, status: number): number {
     if (projected === undefined)
       return isForecastStatus(this.statuses[status] ?? null) ? PROJECTED : UNSTATED;
-    return !projected && year > this.#limits.observedTo ? UNSTATED : Number(projected);
+    return !projected && year > (this.#limits.observedTo ?? Infinity) ? UNSTATED : Number(projected);
   }
 
   #statusOf(text: string): number {
@@ -223,25 +194,25 @@ export class SeriesBuffer {
    * @throws {UntrustedSeriesError}
    */
   finish(): SeriesColumns {
-    const { rows } = this.#columns;
-    if (rows === 0) this.#checkReadable();
-    const inOrder = Array.from({ length: rows }, (_, row) => row);
-    const unique = this.#sorted ? inOrder : this.#mergeDuplicates(inOrder.sort(byKey(this.#columns)));
+    if (this.#rows.length === 0) this.#checkReadable();
+    const rows = this.#mergeDuplicates(this.#rows.sort((a, b) => a.country - b.country || a.year - b.year));
     const { outOfBounds } = this;
-    const limit = Math.max(MAX_OUTSIDE.rows, MAX_OUTSIDE.share * (rows + (outOfBounds?.rows ?? 0)));
+    const limit = Math.max(
+      MAX_OUTSIDE.rows,
+      MAX_OUTSIDE.share * (this.#rows.length + (outOfBounds?.rows ?? 0)),
+    );
     if (outOfBounds && outOfBounds.rows > limit) throw new UntrustedSeriesError(outOfBounds.reason);
-    const kept = this.#withoutEmptyCells(unique);
-    return this.#sorted && kept.length === rows ? this.#columns : pickRows(this.#columns, kept);
+    return toColumns(this.#withoutEmptyCells(rows));
   }
 
   /** Keeps an empty cell of a wide table only between the first and the last year with a value of its country. */
-  #withoutEmptyCells(rows: readonly number[]): number[] {
-    const { country, value, blank } = this.#columns;
-    const isMeasured = (row: number): boolean => !Number.isNaN(value[row]);
-    const kept = [...Map.groupBy(rows, (row) => country[row]).values()].flatMap((ofCountry) => {
+  #withoutEmptyCells(rows: readonly Row[]): readonly Row[] {
+    if (!rows.some(({ blank }) => blank)) return rows;
+    const isMeasured = ({ value }: Row): boolean => value !== null;
+    const kept = [...Map.groupBy(rows, ({ country }) => country).values()].flatMap((ofCountry) => {
       const first = ofCountry.findIndex(isMeasured);
       const last = ofCountry.findLastIndex(isMeasured);
-      return ofCountry.filter((row, at) => blank[row] === 0 || (at > first && at < last));
+      return ofCountry.filter(({ blank }, at) => !blank || (at > first && at < last));
     });
     this.emptyCells += rows.length - kept.length;
     return kept;
@@ -279,30 +250,19 @@ export class SeriesBuffer {
     return { rows, reason: `${rows} ${rows === 1 ? one : many}; the first is ${sample}` };
   }
 
-  #reserve(rows: number): void {
-    if (rows > ROW_LIMIT) throw new RangeError(`a series of more than ${ROW_LIMIT} rows`);
-    if (rows <= this.#columns.country.length) return;
-    const larger = makeColumns(2 ** Math.ceil(Math.log2(rows)));
-    for (const name of COLUMN_NAMES) larger[name].set(this.#columns[name]);
-    larger.rows = this.#columns.rows;
-    this.#columns = larger;
-  }
-
   /** @param rows in the order of their keys. @returns one of each key. */
-  #mergeDuplicates(rows: readonly number[]): number[] {
-    const columns = this.#columns;
+  #mergeDuplicates(rows: readonly Row[]): Row[] {
     const conflicts: string[] = [];
-    const kept: number[] = [];
+    const kept: Row[] = [];
     for (const row of rows) {
       const before = kept.at(-1);
-      if (before === undefined || !sameKey(columns, before, row)) {
+      if (before?.country !== row.country || before.year !== row.year) {
         kept.push(row);
         continue;
       }
-      const key = `${this.#places.countries[columns.country[row] ?? 0]} ${columns.year[row]}`;
-      const merged = mergeRows(columns, before, row);
-      if (merged === null)
-        conflicts.push(`${key} has two different values: ${this.#showBoth(columns, before, row)}`);
+      const key = `${this.#places.countries[row.country]} ${row.year}`;
+      const merged = mergeRows(before, row);
+      if (merged === null) conflicts.push(`${key} has two different values: ${showBoth(before, row)}`);
       else {
         this.#rejects.add('duplicate_key', key);
         kept[kept.length - 1] = merged;
@@ -317,69 +277,50 @@ export class SeriesBuffer {
     const outside = this.outOfBounds ? `; and ${this.outOfBounds.reason}` : '';
     return `${first}${more}${outside}`;
   }
-
-  /** `61.2 (60 to 62.5) and 59.8 projected`, with the places where upstream writes them in two ways. */
-  #showBoth(columns: BufferedColumns, first: number, second: number): string {
-    const { codes } = this.#places;
-    const [one = '', other = ''] = [first, second].map((row) => codes[columns.place[row] ?? 0]);
-    const shown = [first, second].map((row) => showFigures(columns, row));
-    return one === other ? shown.join(' and ') : `${shown[0]} of "${one}" and ${shown[1]} of "${other}"`;
-  }
 }
 
-/** Orders rows by country and year, equal ones as they came. */
-function byKey({ country, year }: SeriesColumns): (a: number, b: number) => number {
-  const keyOf = (row: number): number => (country[row] ?? 0) * YEARS_APART + (year[row] ?? 0);
-  return (a, b) => keyOf(a) - keyOf(b);
-}
-
-function pickRows(columns: BufferedColumns, rows: readonly number[]): BufferedColumns {
-  const picked = makeColumns(rows.length);
-  picked.rows = rows.length;
-  for (const name of COLUMN_NAMES) {
-    for (const [at, row] of rows.entries()) picked[name][at] = columns[name][row] ?? 0;
-  }
-  return picked;
+function toColumns(rows: readonly Row[]): SeriesColumns {
+  const figures = (of: (row: Row) => number | null) =>
+    Float64Array.from(rows, (row) => of(row) ?? Number.NaN);
+  return {
+    rows: rows.length,
+    country: Int32Array.from(rows, ({ country }) => country),
+    year: Int32Array.from(rows, ({ year }) => year),
+    value: figures(({ value }) => value),
+    ciLo: figures(({ ciLo }) => ciLo),
+    ciHi: figures(({ ciHi }) => ciHi),
+    projected: Uint8Array.from(rows, ({ projected }) => projected),
+    status: Int32Array.from(rows, ({ status }) => status),
+  };
 }
 
 /** The one that stays of two rows of the same country and year; null when both have figures and these differ. */
-function mergeRows(columns: BufferedColumns, first: number, second: number): number | null {
-  const { blank } = columns;
-  if (sameValues(columns, first, second)) blank[first] = (blank[first] ?? 0) & (blank[second] ?? 0);
-  else if (isGap(columns, first)) return second;
-  else if (!isGap(columns, second)) return null;
-  return first;
+function mergeRows(first: Row, second: Row): Row | null {
+  const isSame = (['value', 'ciLo', 'ciHi', 'projected'] as const).every(
+    (name) => first[name] === second[name],
+  );
+  if (isSame) return { ...first, blank: first.blank && second.blank };
+  if (isGap(first)) return second;
+  return isGap(second) ? first : null;
 }
 
-const isGap = ({ value, ciLo, ciHi }: SeriesColumns, row: number): boolean =>
-  [value, ciLo, ciHi].every((column) => Number.isNaN(column[row]));
+const isGap = ({ value, ciLo, ciHi }: Row): boolean => value === null && ciLo === null && ciHi === null;
 
-/** Whether values, bounds and `projected` are equal. */
-function sameValues(columns: SeriesColumns, first: number, second: number): boolean {
-  const { value, ciLo, ciHi, projected } = columns;
-  return [value, ciLo, ciHi, projected].every((column) => sameNumber(column[first], column[second]));
+/** `61.2 (60 to 62.5) and 59.8 projected`, with the places where upstream writes them in two ways. */
+function showBoth(first: Row, second: Row): string {
+  const [one, other] = [showFigures(first), showFigures(second)];
+  if (first.place === second.place) return `${one} and ${other}`;
+  return `${one} of "${first.place}" and ${other} of "${second.place}"`;
 }
 
 /** `61.2 (60 to 62.5) projected` */
-function showFigures({ value, ciLo, ciHi, projected }: SeriesColumns, row: number): string {
-  const [main, low, high] = [value, ciLo, ciHi].map((column) =>
-    Number.isNaN(column[row]) ? 'nothing' : String(column[row]),
-  );
-  const bounds = low === 'nothing' && high === 'nothing' ? '' : ` (${low} to ${high})`;
-  return `${main}${bounds}${projected[row] === PROJECTED ? ' projected' : ''}`;
+function showFigures({ value, ciLo, ciHi, projected }: Row): string {
+  const bounds = ciLo === null && ciHi === null ? '' : ` (${ciLo ?? 'nothing'} to ${ciHi ?? 'nothing'})`;
+  return `${value ?? 'nothing'}${bounds}${projected === PROJECTED ? ' projected' : ''}`;
 }
 
 function rejectReason(raw: RawObservation): RejectReason | null {
   if (raw.withdrawn) return 'withdrawn';
   if (raw.other_dimension !== undefined) return 'other_dimension';
   return raw.aggregate ? 'aggregate_place' : null;
-}
-
-const sameKey = (columns: SeriesColumns, a: number, b: number): boolean =>
-  columns.country[a] === columns.country[b] && columns.year[a] === columns.year[b];
-
-/** Whether a new row sorts strictly after the last one. */
-function isAscending(columns: SeriesColumns, last: number, country: number, year: number): boolean {
-  const before = columns.country[last] ?? 0;
-  return country > before || (country === before && year > (columns.year[last] ?? 0));
 }
