@@ -193,20 +193,12 @@ function checkStated(
 const shown = (value: unknown): string => (value === null || value === undefined ? 'none' : String(value));
 
 /** The words by which people ask for a concept. */
-export interface ConceptWords {
-  id: string;
-  name: string;
-  /** Its series, the preferred one first. */
-  series: readonly string[];
-  phrases: readonly string[];
-}
-
 /**
  * What the gateway needs of concepts to find them, unchecked: names, series, and the phrases of `synonyms.csv`.
  * @param dir the directory of curated data.
  * @returns in the order of `concepts.csv`
  */
-export function loadConceptWords(dir: string, problems: Problems): ConceptWords[] {
+export function loadConceptWords(dir: string, problems: Problems) {
   const series = Map.groupBy(
     readTable(join(dir, 'concept-series.csv'), columnsOf(conceptSeries), [], problems),
     ({ cells }) => cells.concept,
@@ -216,6 +208,7 @@ export function loadConceptWords(dir: string, problems: Problems): ConceptWords[
   return concepts.map(({ cells: { id, name, preferred } }) => ({
     id: id ?? '',
     name: name ?? '',
+    /** Its series, the preferred one first. */
     series: [
       ...new Set([preferred ?? '', ...(series.get(id) ?? []).map(({ cells }) => cells.indicator ?? '')]),
     ],

@@ -2,7 +2,7 @@
  * Private keys of the log, in the form of signed notes (C2SP, Go's sumdb): `PRIVATE+KEY+<name>+<id>+<base64>` holds the
  * name of the log, the id of the key, and the byte 1 with 32 bytes of Ed25519 seed.
  */
-import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { createPrivateKey, createPublicKey, randomBytes, sign } from 'node:crypto';
 import { type Head, keyId, NAME } from './verify-receipt.ts';
 
 const PRIVATE_KEY = new RegExp(`^PRIVATE\\+KEY\\+(${NAME})\\+([0-9a-f]{8})\\+([A-Za-z0-9+/]{44})$`);
@@ -10,22 +10,18 @@ const ED25519 = Buffer.of(1);
 /** What precedes the 32 bytes of an Ed25519 seed in DER. */
 const DER_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-export interface SigningKey {
-  /** The name of the log, which is the origin of its checkpoints. */
-  name: string;
-  id: string;
-  /** `<name>+<id>+<base64>`, as verifiers take it. */
-  publicKey: string;
-  privateKey: KeyObject;
-}
+export type SigningKey = ReturnType<typeof fromSeed>;
 
-function fromSeed(name: string, seed: Uint8Array): SigningKey {
+/** @param name of the log, which is the origin of its checkpoints */
+function fromSeed(name: string, seed: Uint8Array) {
   const der = Buffer.concat([DER_PREFIX, seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   const bytes = createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(-32);
   const id = keyId(name, bytes);
   const encoded = Buffer.concat([ED25519, bytes]).toString('base64');
-  return { name, id, publicKey: `${name}+${id}+${encoded}`, privateKey };
+  /** As verifiers take it. */
+  const publicKey = `${name}+${id}+${encoded}`;
+  return { name, id, publicKey, privateKey };
 }
 
 /** Makes the text of a new private key. */

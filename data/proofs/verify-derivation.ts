@@ -16,7 +16,6 @@ import {
   Underivable,
 } from '../derived/recompute.ts';
 import {
-  type Checkpoint,
   canonicalJson,
   countOf,
   DESCRIPTOR,
@@ -199,17 +198,10 @@ function provenRules(value: Json | undefined, manifest: string): GivenRules {
   return givenRules(known.map(({ leaf }) => leaf));
 }
 
-export interface VerifiedDerivation {
-  recipe: Recipe;
-  figure: Recomputed;
-  /** Of the series whose figures it takes. */
-  descriptors: Members[];
-  edition: Members;
-  checkpoint: Checkpoint;
-}
+export type VerifiedDerivation = ReturnType<typeof verifyDerivation>;
 
 /** @param keys null: the signature is not verified @throws {Refused} */
-export function verifyDerivation(text: string, keys: readonly LogKey[] | null): VerifiedDerivation {
+export function verifyDerivation(text: string, keys: readonly LogKey[] | null) {
   const receipt = membersOf(dataOf(parseJson(text)), 'The derivation', DERIVATION);
   demand(receipt.format === DERIVATION_FORMAT, `The format of the receipt is not ${DERIVATION_FORMAT}.`);
   const edition = membersOf(receipt.edition, 'The edition', EDITION);
@@ -232,7 +224,9 @@ export function verifyDerivation(text: string, keys: readonly LogKey[] | null): 
   const recipe = readRecipe(receipt.recipe);
   const figure = recomputed(recipe, rules, series);
   verifyFigure(recipe, figure, membersOf(receipt.figure, 'The figure', FIGURE));
-  return { recipe, figure, descriptors: series.map(({ descriptor }) => descriptor), edition, checkpoint };
+  /** Of the series whose figures it takes. */
+  const descriptors = series.map(({ descriptor }) => descriptor);
+  return { recipe, figure, descriptors, edition, checkpoint };
 }
 
 function readRecipe(value: Json | undefined): Recipe {

@@ -38,14 +38,10 @@ export async function writeFlushed(path: string, content: string | Uint8Array, m
 }
 
 /** The new content of a file, on disk but not visible yet. */
-export interface Replacement {
-  /** Makes it visible by one atomic rename, which needs no disk space. */
-  commit(): Promise<void>;
-  discard(): Promise<void>;
-}
+export type Replacement = Awaited<ReturnType<typeof draftReplacement>>;
 
 /** Writes the new content beside the file. @throws when it cannot be written. */
-export async function draftReplacement(path: string, content: string | Uint8Array): Promise<Replacement> {
+export async function draftReplacement(path: string, content: string | Uint8Array) {
   const draft = `${path}.${randomUUID()}.tmp`;
   const discard = (): Promise<void> => rm(draft, { force: true });
   try {
@@ -56,7 +52,8 @@ export async function draftReplacement(path: string, content: string | Uint8Arra
   }
   return {
     discard,
-    async commit() {
+    /** Makes it visible by one atomic rename, which needs no disk space. */
+    async commit(): Promise<void> {
       await rename(draft, path);
       await syncDirectory(dirname(path));
     },
@@ -69,14 +66,10 @@ export async function replaceFile(path: string, content: string | Uint8Array): P
   await replacement.commit();
 }
 
-export interface FileDigest {
-  bytes: number;
-  /** In lower-case hex. */
-  sha256: string;
-}
+export type FileDigest = Awaited<ReturnType<typeof hashFile>>;
 
 /** Size and SHA-256 of a file; reads it as a stream, in the small blocks that Node reuses: larger ones cost twice the time. */
-export async function hashFile(path: string): Promise<FileDigest> {
+export async function hashFile(path: string) {
   const hash = createHash('sha256');
   let bytes = 0;
   for await (const block of createReadStream(path)) {

@@ -32,14 +32,7 @@ export interface EnqueueResult {
 }
 
 /** A job that ended with an unexpected error. */
-export interface FailedJob {
-  id: string;
-  name: string;
-  /** The provider; null for jobs of no single one. */
-  subject: string | null;
-  reason: string;
-  failed_at_ms: number;
-}
+export type FailedJob = ReturnType<typeof failedJob>;
 
 const JOBS_READ = 100;
 const KEPT = { removeOnComplete: { count: 100 }, removeOnFail: { count: 100 } } as const;
@@ -148,11 +141,12 @@ async function listFailedIn(queue: Queue): Promise<FailedJob[]> {
 
 const jobKey = ({ name, subject }: FailedJob): string => `${name} ${subject ?? ''}`;
 
-function failedJob({ id = '', name, data, failedReason, finishedOn, timestamp }: Job): FailedJob {
+function failedJob({ id = '', name, data, failedReason, finishedOn, timestamp }: Job) {
   const { provider } = z.object({ provider: z.string().optional() }).parse(data);
   return {
-    ...{ id, name, subject: provider ?? null, reason: failedReason ?? '' },
-    failed_at_ms: finishedOn ?? timestamp,
+    ...{ id, name, reason: failedReason ?? '', failed_at_ms: finishedOn ?? timestamp },
+    /** The provider; null for jobs of no single one. */
+    subject: provider ?? null,
   };
 }
 

@@ -31,12 +31,7 @@ export class PrivateRedisError extends Error {
   override name = 'PrivateRedisError';
 }
 
-export interface PrivateRedis {
-  /** `unix:///…/redis.sock` */
-  url: string;
-  /** Releases it. The last holder shuts the server down and waits for its exit. Close your connections first. */
-  stop(): Promise<void>;
-}
+export type PrivateRedis = Awaited<ReturnType<typeof startPrivateRedis>>;
 
 const BINARIES = ['redis-server', 'valkey-server'];
 const HOLDER = 'almanac-holder';
@@ -61,11 +56,13 @@ type Place = Awaited<ReturnType<typeof placeIn>>;
  * Joins the private Redis in `dir`, and starts it when it is not running.
  * @throws {PrivateRedisError} when neither server is on PATH, or it does not come up.
  */
-export async function startPrivateRedis(dir: string): Promise<PrivateRedis> {
+export async function startPrivateRedis(dir: string) {
   const place = await placeIn(resolve(dir));
   const holder = new Holder(place, await hold(place));
   return {
+    /** `unix:///…/redis.sock` */
     url: `unix://${place.socket.split('/').map(encodeURIComponent).join('/')}`,
+    /** Releases it. The last holder shuts the server down and waits for its exit. Close your connections first. */
     stop: () => holder.release(),
   };
 }

@@ -13,15 +13,10 @@ import type { RedisClient } from './redis.ts';
 import { replicasAwaited, whenReady } from './redis.ts';
 import { ReplicatedWrites } from './replication.ts';
 
-export interface Script {
-  sha: string;
-  text: string;
-  /** How many of the arguments are keys. */
-  keys: number;
-}
+export type Script = ReturnType<typeof readScript>;
 
-/** Reads a script next to a module. @param module its `import.meta.url` */
-export function readScript(module: string, file: string, keys: number): Script {
+/** Reads a script next to a module. @param module its `import.meta.url` @param keys how many of the arguments are keys */
+export function readScript(module: string, file: string, keys: number) {
   const text = readFileSync(new URL(file, module), 'utf8');
   return { text, keys, sha: createHash('sha1').update(text).digest('hex') };
 }

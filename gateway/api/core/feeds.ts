@@ -20,7 +20,6 @@ import {
   type Operation,
   oneOf,
   type ParameterReader,
-  type ParameterReading,
   type Planned,
   parameterReader,
   parseQueryString,
@@ -60,17 +59,11 @@ function bounded(planned: Planned): Planned {
   return invalid({ type: 'too_many_rows', ctx: { max_rows: ROWS_MAX, advice: 'ask for less' } }, ['query']);
 }
 
-/** What a link asks for. */
-export interface FrozenCall {
-  operation: Operation;
-  path: Readonly<Record<string, string>>;
-  reading: ParameterReading<unknown>;
-  /** Path and query in one form, without what is ignored. */
-  query: string;
-}
-
-/** Null where no call that may be frozen has this path. @param sent path and query, with or without the service's address */
-export function readFrozenCall(sent: string): FrozenCall | null {
+/**
+ * What a link asks for. Null where no call that may be frozen has this path.
+ * @param sent path and query, with or without the service's address
+ */
+export function readFrozenCall(sent: string) {
   const resource = sent.trim().replace(/^https?:\/\/[^/]+/, '');
   for (const { operation, pattern, readQuery } of FROZEN) {
     const found = pattern.exec(resource);
@@ -85,7 +78,9 @@ export function readFrozenCall(sent: string): FrozenCall | null {
     // A format in the query is refused as one that is sent twice.
     const parameters = parseQueryString(query === '' ? CSV : `${query}&${CSV}`);
     const reading = readQuery(parameters, true);
-    return { operation, path, reading, query: canonical(operation, path, parameters, readQuery) };
+    /** Path and query in one form, without what is ignored. */
+    const frozen = canonical(operation, path, parameters, readQuery);
+    return { operation, path, reading, query: frozen };
   }
   return null;
 }

@@ -5,8 +5,6 @@ import {
   type CallSource,
   DOWNLOADS_PER_HOUR,
   type KeyRestriction,
-  type RateWindow,
-  type RateWindows,
   type Verdict,
 } from '../metering/metering.ts';
 import { invalid, type ValidationDetail } from '../operations/operations.ts';
@@ -15,15 +13,7 @@ import { type ApiError, truncateInput } from './errors.ts';
 import { type PlannedLease, tooDear } from './plan-call.ts';
 
 /** Quota and balance after a call with a valid key. */
-export interface QuotaStatus {
-  balance: number;
-  charged: number;
-  /** The nearer to running out. */
-  window: RateWindow;
-  windows: RateWindows;
-  /** The call repeated an earlier one, and is free for that reason. */
-  isRepeat: boolean;
-}
+export type QuotaStatus = ReturnType<typeof quotaOf>;
 
 export interface ResultContext {
   /** The key that was presented, once it was recognised; for logs. */
@@ -71,8 +61,9 @@ type KnownCaller = Exclude<Verdict, { kind: 'invalid_key' | 'restricted' | 'feed
 export const isKeyRefused = (verdict: Verdict): verdict is Exclude<Verdict, KnownCaller> =>
   verdict.kind === 'invalid_key' || verdict.kind === 'restricted' || verdict.kind === 'feed_over';
 
-export function quotaOf(verdict: KnownCaller): QuotaStatus {
+export function quotaOf(verdict: KnownCaller) {
   const charged = verdict.kind === 'admitted' ? verdict.charged : 0;
+  /** The call repeated an earlier one, and is free for that reason. */
   const isRepeat = verdict.kind === 'admitted' && verdict.repeatOf !== undefined;
   const { balance, window, windows } = verdict;
   return { balance, window, windows, charged, isRepeat };

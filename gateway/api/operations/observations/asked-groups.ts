@@ -10,12 +10,7 @@ import { transformUndefined } from '../parameters/transforms.ts';
 import { notMeasured } from './derived-series.ts';
 import { declaredGroup, type GroupPlace, type OwnMethod, ownGroup } from './group-places.ts';
 
-export interface AskedGroups {
-  groups: readonly GroupPlace[];
-  /** Of the weights of means, which are credited as well. */
-  others: readonly IndicatorRecord[];
-  meta: Readonly<Record<string, unknown>>;
-}
+export type AskedGroups = Exclude<Awaited<ReturnType<typeof findGroups>>, Refused | Invalid>;
 
 interface Asked {
   /** Codes of countries, and groups by `@` and id. */
@@ -36,7 +31,7 @@ export async function findGroups(
   edition: Edition,
   entries: readonly CatalogueEntry[],
   { places, own, method, transforms }: Asked,
-): Promise<AskedGroups | Refused | Invalid> {
+) {
   const known = await edition.groups();
   if (known === null) return refused('not_in_edition', `Snapshot ${edition.id} has no figures of groups.`);
   const groups: GroupPlace[] = [];
@@ -69,6 +64,7 @@ export async function findGroups(
     if (other !== undefined)
       return invalid(NOT_OF_GROUPS, ['query', 'transform', unfit], transformWord(other));
   }
+  /** Of the weights of means, which are credited as well. */
   const others = [...weights.values()];
   const credits = others.length === 0 ? {} : { weights: others.map(creditOf) };
   return { groups, others, meta: { aggregate: method, groups: facts, ...credits } };

@@ -165,31 +165,18 @@ export const data = defineOperation({
 });
 
 /** Whose rows a question asks for, and where they come from. */
-export interface FoundRows {
-  /** Of the rows: what is derived has a unit and a direction of its own. */
-  indicators: readonly IndicatorRecord[];
-  /** All that are credited: those of the rows, divisors and weights. */
-  credited: readonly IndicatorRecord[];
-  source: RowSource;
-  /** Codes, in the order sent. */
-  countries: string[] | undefined;
-  /** Members of a group of one's own. */
-  own: string[] | undefined;
-  derived: DerivedSeries | undefined;
-  groups: AskedGroups | undefined;
-  /** Present where rows may be of groups. */
-  grouped: GroupRows | undefined;
-  alias: IndicatorAlias | null;
-}
+export type FoundRows = Exclude<Awaited<ReturnType<typeof findRows>>, Refused | Invalid>;
 
 /** @throws {SnapshotUnreadable} */
-export async function findRows(snapshot: Edition, query: DataQuery): Promise<FoundRows | Refused | Invalid> {
+export async function findRows(snapshot: Edition, query: DataQuery) {
   const { aggregate, transform } = query;
   const hasGroups = aggregate !== undefined || query.group !== undefined;
+  /** Codes, in the order sent. */
   const countries = query.countries && countryCodes(query.countries, snapshot, hasGroups);
   const found = await findAll(snapshot, query);
   if ('kind' in found) return found;
   const { entries, alias } = found;
+  /** Members of a group of one's own. */
   const own = query.group && countryCodes(query.group, snapshot);
   const method = aggregate ?? 'declared';
   const asked = { places: countries ?? [], own, method, transforms: transform ?? [] };
@@ -197,14 +184,14 @@ export async function findRows(snapshot: Edition, query: DataQuery): Promise<Fou
   if (groups && 'kind' in groups) return groups;
   const derived = transform && (await deriveSeries(snapshot, entries, transform));
   if (derived && 'kind' in derived) return derived;
-  const indicators = derived?.records ?? entries.map(({ record }) => record);
+  /** Of the rows: what is derived has a unit and a direction of its own. */
+  const indicators: readonly IndicatorRecord[] = derived?.records ?? entries.map(({ record }) => record);
   const ofCountries = derived?.rows ?? publishedRows(snapshot);
   const grouped = groups && new GroupRows(snapshot, groups.groups, ofCountries, derived?.rows);
-  return {
-    ...{ alias, countries, own, derived, groups, grouped, indicators },
-    credited: credited(indicators, derived, groups),
-    source: grouped ?? ofCountries,
-  };
+  const source: RowSource = grouped ?? ofCountries;
+  /** All that are credited: those of the rows, divisors and weights. */
+  const all = credited(indicators, derived, groups);
+  return { alias, countries, own, derived, groups, grouped, indicators, credited: all, source };
 }
 
 /** In credits. */

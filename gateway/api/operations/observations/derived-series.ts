@@ -3,7 +3,6 @@
  * what an answer says of that. What a series measures is what its edition says.
  */
 import { judgeTransforms, type Transform, transformWord } from '../../../../data/derived/transforms.ts';
-import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import type { SeriesMeasure } from '../../../../data/schema/traits.ts';
 import { creditOf } from '../../encoders/encoders.ts';
 import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
@@ -11,27 +10,14 @@ import { findOpen, type Invalid, invalid, type Refused, refused } from '../opera
 import { transformUndefined } from '../parameters/transforms.ts';
 import { type Derivation, DerivedRows } from './derived-rows.ts';
 
-export interface DerivedSeries {
-  /** The transforms, each in full. */
-  words: readonly string[];
-  /** v is the figure of a country and t its year. */
-  formula: string;
-  records: readonly IndicatorRecord[];
-  /** Of further series that are credited. */
-  others: readonly IndicatorRecord[];
-  /** What a row costs, in credits. */
-  figuresPerRow: number;
-  rows: DerivedRows;
-  /** What `meta` says of them; with several indicators, in the item of each. */
-  meta(isOne: boolean): Record<string, unknown>;
-}
+export type DerivedSeries = Exclude<Awaited<ReturnType<typeof deriveSeries>>, Refused | Invalid>;
 
 /** @throws {SnapshotUnreadable} */
 export async function deriveSeries(
   edition: Edition,
   entries: readonly CatalogueEntry[],
   transforms: readonly Transform[],
-): Promise<DerivedSeries | Refused | Invalid> {
+) {
   const derivations: Derivation[] = [];
   for (const entry of entries) {
     const found = await deriveOne(edition, entry, transforms);
@@ -42,15 +28,20 @@ export async function deriveSeries(
   const divisors = derivations.flatMap(({ divisor }) => divisor?.record ?? []);
   const own = new Set(records.map(({ id }) => id));
   return {
+    /** The transforms, each in full. */
     words: transforms.map(transformWord),
+    /** v is the figure of a country and t its year. */
     formula: formulasOf(transforms),
     records,
+    /** Of further series that are credited. */
     others: [...new Map(divisors.map((record) => [record.id, record])).values()].filter(
       ({ id }) => !own.has(id),
     ),
+    /** What a row costs, in credits. */
     figuresPerRow: figuresToldBy(transforms),
     rows: new DerivedRows(edition, derivations),
-    meta: (isOne) =>
+    /** What `meta` says of them; with several indicators, in the item of each. */
+    meta: (isOne: boolean): Record<string, unknown> =>
       isOne
         ? { derivation: describe(derivations[0]) }
         : { indicators: derivations.map((one) => ({ ...creditOf(one.record), derivation: describe(one) })) },

@@ -55,13 +55,8 @@ export interface SelectedSeries {
   load(countries?: readonly string[]): SelectedRows | Promise<SelectedRows>;
 }
 
-interface SeriesSelection {
-  series: readonly SelectedSeries[];
-  /** Sum over all series; the count stops beyond `ROWS_MAX`. */
-  rows: number;
-}
-
 /**
+ * The rows of all series, whose count stops beyond `ROWS_MAX`.
  * @param look is shown the rows of each series once.
  * @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
  */
@@ -70,7 +65,7 @@ export async function selectSeries(
   records: readonly IndicatorRecord[],
   asked: Asked,
   look: ((rows: SelectedRows) => void) | null,
-): Promise<SeriesSelection> {
+): Promise<{ series: readonly SelectedSeries[]; rows: number }> {
   const { filter, omission } = asked;
   const series: SelectedSeries[] = [];
   let rows = 0;
