@@ -7,6 +7,7 @@ import type { Curated } from '../../data/curated/curated.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
+import type { RunProgress } from '../../data/schema/jobs.ts';
 import type { ReadFile, RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import type { Connector } from '../connectors/connector.ts';
@@ -188,14 +189,13 @@ async function ingest(run: Run, upstream: TrackedUpstream): Promise<Outcome> {
   await using writer = await LakeWriter.open(join(lake.directory, '.scratch-rows'), MEMORY_MB);
   const reader = new ProviderReader({
     ...{ definition, curated: run.curated, writer, currentYear, log },
-    onProgress: ({ indicators, planned, rows }) =>
-      report(run, 'reading', indicators, planned, rows, upstream.bytes),
+    onProgress: (progress) => report(run, { step: 'reading', ...progress, bytes: upstream.bytes }),
   });
   await reader.readAll(connector.read({ definition, settings, upstream, log, signal }));
   signal.throwIfAborted();
   if (reader.catalogue.length === 0) throw new Error(emptyReason(reader));
   const { length: done } = reader.catalogue;
-  report(run, 'writing', done, done, reader.rows, upstream.bytes);
+  report(run, { step: 'writing', done, total: done, rows: reader.rows, bytes: upstream.bytes });
   return await finishRun({
     ...{ run, reader, writer, previous, bytes: upstream.bytes, currentYear },
     isStarter: run.options.starter === true,
@@ -229,7 +229,7 @@ async function isConfirmed(
 ): Promise<boolean> {
   const known = await readFetches(previous);
   if (known?.inputs !== inputs) return false;
-  report(run, 'checking upstream', 0, null, 0, 0);
+  report(run, { step: 'checking upstream', done: 0, total: null, rows: 0, bytes: 0 });
   return upstream.unchanged(known.files);
 }
 
@@ -247,17 +247,8 @@ async function readFiles(
   }));
 }
 
-function report(
-  { definition, observer }: Run,
-  step: string,
-  done: number,
-  total: number | null,
-  rows: number,
-  bytes: number,
-): void {
-  const task = `ingest ${definition.id}`;
-  observer?.onProgress?.({ task, step, done, total, unit: 'indicators', rows, bytes });
-}
+const report = ({ definition, observer }: Run, progress: Omit<RunProgress, 'task' | 'unit'>): void =>
+  observer?.onProgress?.({ task: `ingest ${definition.id}`, unit: 'indicators', ...progress });
 
 function emptyReason(reader: ProviderReader): string {
   const [first] = reader.failed;

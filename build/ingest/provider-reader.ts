@@ -5,18 +5,13 @@
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
+import type { RunProgress } from '../../data/schema/jobs.ts';
 import type { CatalogueEntry, RunRecord, UpstreamAggregates } from '../../data/schema/lake.ts';
 import { INDICATOR_ID } from '../../data/schema/records.ts';
 import { laterEdition, type SourceItem } from '../connectors/connector.ts';
 import { factsOf, type LakeWriter, newestYearOf, projectionRuleOf, type SeriesFile } from '../lake/lake.ts';
 import { PlaceIndex, Rejects, UntrustedSeriesError } from './cells.ts';
 import { SeriesBuffer } from './series-buffer.ts';
-
-export interface ReadProgress {
-  indicators: number;
-  planned: number | null;
-  rows: number;
-}
 
 export interface FailedSeries {
   reason: string;
@@ -31,7 +26,7 @@ export interface ReaderOptions {
   /** Years after it have not begun. */
   currentYear: number;
   log: Logger;
-  onProgress: (progress: ReadProgress) => void;
+  onProgress: (progress: Pick<RunProgress, 'done' | 'total' | 'rows'>) => void;
 }
 
 export class ProviderReader {
@@ -174,6 +169,6 @@ export class ProviderReader {
 
   #report(): void {
     const done = this.catalogue.length + this.failed.size;
-    this.#options.onProgress({ indicators: done, planned: this.#planned, rows: this.rows });
+    this.#options.onProgress({ done, total: this.#planned, rows: this.rows });
   }
 }

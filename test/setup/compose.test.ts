@@ -4,12 +4,11 @@
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
+import { directoryOfTest, useDirectory } from '../after-tests.ts';
 import { freePorts } from '../free-ports.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -66,19 +65,18 @@ describe('compose.yaml', () => {
       expect((await read(file)).split('\n')).toContain('.env');
   });
 
-  it('publishes the starter data once, and then queues a nightly run at each start', () => {
+  it('publishes the starter data once, and then queues a nightly run at each start', async () => {
     const [shell, flag, script = ''] = service('worker').command ?? [];
     expect([shell, flag]).toEqual(['sh', '-c']);
-    const directory = mkdtempSync(join(tmpdir(), 'alm-compose-'));
+    const directory = await directoryOfTest();
     const run = (): string => {
       const traced = `node() { echo "node $*"; }; ${script.replaceAll('$$', '$').replace('exec ', '')}`;
       return execFileSync('env', [`VAR_DIR=${directory}`, 'sh', '-c', traced], { encoding: 'utf8' });
     };
     expect(run()).toBe('node build/main.ts starter\nnode build/worker.ts --nightly\n');
-    mkdirSync(join(directory, 'snapshots'));
-    writeFileSync(join(directory, 'snapshots/current'), '');
+    await mkdir(join(directory, 'snapshots'));
+    await writeFile(join(directory, 'snapshots/current'), '');
     expect(run()).toBe('node build/worker.ts --nightly\n');
-    rmSync(directory, { recursive: true });
   });
 
   it('runs the image in production', async () => {
@@ -91,33 +89,22 @@ describe('compose.yaml', () => {
 const CONFINE =
   'mount --bind "$0" "$0" && mount -o remount,bind,ro / && cd "$PWD" && exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$@"';
 
+const directory = await useDirectory();
+
 describe('its commands', () => {
   const PASSWORD = 'f'.repeat(64);
-  let directory: string;
   let confine: string[];
   let port: number;
   let health: number;
   const stops: (() => Promise<unknown>)[] = [];
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'alm-compose-'));
     [port = 0, health = 0] = await freePorts(2);
-    const isolated = [
-      'unshare',
-      '--mount',
-      '--pid',
-      '--fork',
-      '--kill-child',
-      'sh',
-      '-c',
-      CONFINE,
-      directory,
-    ];
+    const isolated = [...'unshare --mount --pid --fork --kill-child sh -c'.split(' '), CONFINE, directory];
     confine = spawnSync('env', [...isolated, 'true']).status === 0 ? isolated : [];
   });
   afterAll(async () => {
     for (const stop of stops.toReversed()) await stop();
-    await rm(directory, { recursive: true, force: true });
   });
 
   /** As compose reads it, with the ports of this test. */

@@ -1,31 +1,24 @@
 /** The set-up script is silent when nothing is missing, and prints the command to run when it may not install. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { useDirectory } from '../after-tests.ts';
 import { pidFrom } from '../signals.ts';
 
 const SETUP = join(import.meta.dirname, '../../build/setup.mjs');
 
+const dir = await useDirectory();
+/** A PATH with Node only. */
+const bare = join(dir, 'bin');
+await mkdir(bare);
+await symlink(process.execPath, join(bare, 'node'));
+
 describe('build/setup.mjs', () => {
-  let dir: string;
-  /** A PATH with Node only. */
-  let bare: string;
-
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'almanac-setup-'));
-    bare = join(dir, 'bin');
-    await mkdir(bare);
-    await symlink(process.execPath, join(bare, 'node'));
-  });
-  afterAll(() => rm(dir, { recursive: true, force: true }));
-
   async function program(folder: string, name: string, script = ''): Promise<void> {
     await mkdir(join(dir, folder), { recursive: true });
-    await writeFile(join(dir, folder, name), `#!/bin/sh\n${script}\n`);
-    await chmod(join(dir, folder, name), 0o755);
+    await writeFile(join(dir, folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
 
   function setUp(task: string, path: string[], environment: Record<string, string> = {}, npm = process.pid) {

@@ -1,7 +1,7 @@
 /** Providers combined from several sources: precedence of parts, and the catalogue table. */
 import { expect, it } from 'vitest';
 import { createCombinedConnector } from '../../../build/connectors/combined.ts';
-import { CONNECTORS, findConnector } from '../../../build/connectors/registry.ts';
+import { findConnector } from '../../../build/connectors/registry.ts';
 import { memoryUpstream, readAll } from './read-connector.ts';
 
 const combined = createCombinedConnector(findConnector);
@@ -94,11 +94,4 @@ it('rejects an unknown connector and invalid settings of a part', async () => {
   );
   const wrong = { parts: [{ connector: 'who-gho', source: { indicators: [] } }] };
   await expect(readAll(combined, wrong, upstream)).rejects.toThrow('indicators');
-});
-
-it('is registered under its protocol, like all connectors', () => {
-  for (const [protocol, connector] of CONNECTORS) expect(connector.protocol).toBe(protocol);
-  expect([...CONNECTORS.keys()]).toEqual(
-    expect.arrayContaining(['combined', 'who-gho', 'world-bank-api', 'world-bank-csv']),
-  );
 });

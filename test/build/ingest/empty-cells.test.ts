@@ -38,60 +38,56 @@ interface Layout {
   write(table: Table): Record<string, string>;
 }
 
-const byColumn = (table: Table): string[] =>
-  placeYears.map(({ place, year }) =>
+const own = Object.fromEntries(SLUGS.map((slug) => [slug, { slug }]));
+const byColumn = (header: string, table: Table): string => {
+  const rows = placeYears.map(({ place, year }) =>
     [place, year, ...SLUGS.map((slug) => cell(table, slug, place, year))].join(','),
   );
+  return [header, ...rows].join('\n');
+};
+const byYear = (table: Table, slug: string, place: string): string[] =>
+  YEARS.map((year) => cell(table, slug, place, year));
+const frictionless = (source: object, write: Layout['write']): Layout => ({
+  ...{ connector: 'frictionless', source: { place: ['iso3'], ...source } },
+  write,
+});
+/** A table with a column per series. */
+const wideCsv: Layout['write'] = (table) => ({ 't.csv': byColumn('iso3,year,one,two', table) });
 /** A DDF package with a file of these measures. */
-function ddfOf(measures: readonly string[], file: string): Record<string, string> {
+function ddf(measures: readonly string[], write: (table: Table) => string): Layout {
   const fields = ['geo', 'time', ...measures].map((name) => ({ name }));
   const resources = [
     { path: 'c.csv', schema: { fields: [], primaryKey: 'concept' } },
     { path: 'd.csv', schema: { fields, primaryKey: ['geo', 'time'] } },
   ];
-  return {
+  const files = {
     'datapackage.json': JSON.stringify({ resources }),
     'c.csv': ['concept,concept_type', ...measures.map((one) => `${one},measure`), ''].join('\n'),
-    'd.csv': file,
   };
+  return { connector: 'ddf', source: {}, write: (table) => ({ ...files, 'd.csv': write(table) }) };
 }
 const WIDE: Record<string, Layout> = {
-  'a column per year': {
-    connector: 'frictionless',
-    source: { packages: SLUGS.map((slug) => `${slug}.csv`), place: ['iso3'] },
-    write: (table) =>
-      Object.fromEntries(
-        SLUGS.map((slug) => [
-          `${slug}.csv`,
-          lines([
-            ['iso3', ...YEARS],
-            ...PLACES.map((place) => [place, ...YEARS.map((year) => cell(table, slug, place, year))]),
-          ]),
-        ]),
-      ),
-  },
-  'a column per series': {
-    connector: 'frictionless',
-    source: {
-      packages: [{ path: 't.csv', columns: { one: { slug: 'one' }, two: { slug: 'two' } } }],
-      place: ['iso3'],
-      values: [...SLUGS],
-    },
-    write: (table) => ({ 't.csv': ['iso3,year,one,two', ...byColumn(table)].join('\n') }),
-  },
-  'a column per series, of which one is used': {
-    connector: 'frictionless',
-    source: { packages: SLUGS.map((slug) => ({ path: 't.csv', slug, values: [slug] })), place: ['iso3'] },
-    write: (table) => ({ 't.csv': ['iso3,year,one,two', ...byColumn(table)].join('\n') }),
-  },
+  'a column per year': frictionless({ packages: SLUGS.map((slug) => `${slug}.csv`) }, (table) =>
+    Object.fromEntries(
+      SLUGS.map((slug) => {
+        const rows = PLACES.map((place) => [place, ...byYear(table, slug, place)]);
+        return [`${slug}.csv`, lines([['iso3', ...YEARS], ...rows])];
+      }),
+    ),
+  ),
+  'a column per series': frictionless(
+    { packages: [{ path: 't.csv', columns: own }], values: SLUGS },
+    wideCsv,
+  ),
+  'a column per series, of which one is used': frictionless(
+    { packages: SLUGS.map((slug) => ({ path: 't.csv', slug, values: [slug] })) },
+    wideCsv,
+  ),
   'a grapher chart': {
     connector: 'owid-grapher',
-    source: {
-      charts: [{ chart: 'c', columns: { one: { slug: 'one' }, two: { slug: 'two' } } }],
-      place: ['Code'],
-    },
+    source: { charts: [{ chart: 'c', columns: own }], place: ['Code'] },
     write: (table) => ({
-      'c.csv': ['Code,Year,one,two', ...byColumn(table)].join('\n'),
+      'c.csv': byColumn('Code,Year,one,two', table),
       'c.metadata.json': JSON.stringify({ columns: {} }),
     }),
   },
@@ -102,90 +98,76 @@ const WIDE: Record<string, Layout> = {
       'a.csv': lines([
         ['Country Name', 'Country Code', 'Indicator Name', 'Indicator Code', ...YEARS],
         ...SLUGS.flatMap((slug) =>
-          PLACES.map((place) => [
-            place,
-            place,
-            slug,
-            slug,
-            ...YEARS.map((year) => cell(table, slug, place, year)),
-          ]),
+          PLACES.map((place) => [place, place, slug, slug, ...byYear(table, slug, place)]),
         ),
       ]),
     }),
   },
-  'the World Bank API': {
-    connector: 'world-bank-api',
-    source: { indicators: [...SLUGS], series_metadata: false },
-    write: (table) =>
-      Object.fromEntries(
-        SLUGS.flatMap((slug) => {
-          const rows = placeYears.map(({ place, year }) => ({
-            ...{ indicator: { id: slug }, countryiso3code: place, date: String(year), obs_status: '' },
-            value: table.get(keyOf(slug, place, year)) ?? null,
-          }));
-          const page = { page: 1, pages: 1, total: rows.length };
-          return [
-            [`indicator/${slug}`, JSON.stringify([{ ...page, total: 1 }, [{ id: slug, name: slug }]])],
-            [`country/all/indicator/${slug}`, JSON.stringify([page, rows])],
-          ];
-        }),
-      ),
-  },
-  'a DDF file of several measures': {
-    connector: 'ddf',
-    source: {},
-    write: (table) => ddfOf(SLUGS, ['geo,time,one,two', ...byColumn(table)].join('\n')),
-  },
+  'the World Bank API': bankApi((table, slug) =>
+    placeYears.map(({ place, year }) =>
+      bankRow(slug, place, year, table.get(keyOf(slug, place, year)) ?? null),
+    ),
+  ),
+  'a DDF file of several measures': ddf(SLUGS, (table) => byColumn('geo,time,one,two', table)),
 };
 
+function bankRow(slug: string, place: string, year: number, value: Figure, obs_status = '') {
+  return { indicator: { id: slug }, countryiso3code: place, date: String(year), value, obs_status };
+}
+
+function bankApi(rowsOf: (table: Table, slug: string) => object[], slugs: readonly string[] = SLUGS): Layout {
+  const page = (rows: object[]) => JSON.stringify([{ page: 1, pages: 1, total: rows.length }, rows]);
+  return {
+    connector: 'world-bank-api',
+    source: { indicators: slugs, series_metadata: false },
+    write: (table) =>
+      Object.fromEntries(
+        slugs.flatMap((slug) => [
+          [`indicator/${slug}`, page([{ id: slug, name: slug }])],
+          [`country/all/indicator/${slug}`, page(rowsOf(table, slug))],
+        ]),
+      ),
+  };
+}
+
 /** Tables with a row for each figure: an empty value is what upstream sends. */
-const longRows = (table: Table): [string, number, string][] =>
-  placeYears.map(({ place, year }) => [place, year, cell(table, 'one', place, year)]);
 const longCsv = (
   header: string,
   table: Table,
-  write = (row: readonly (string | number)[]) => row.join(','),
-): string => [header, ...longRows(table).map(write)].join('\n');
+  write = (...row: [place: string, year: number, value: string]): unknown[] => row,
+): string => {
+  const rows = placeYears.map(({ place, year }) =>
+    write(place, year, cell(table, 'one', place, year)).join(','),
+  );
+  return [header, ...rows].join('\n');
+};
 const LONG: Record<string, Layout> = {
-  'a file of one series': {
-    connector: 'frictionless',
-    source: { packages: ['one.csv'], place: ['iso3'], values: ['value'] },
-    write: (table) => ({ 'one.csv': longCsv('iso3,year,value', table) }),
-  },
-  'a column that names the series': {
-    connector: 'frictionless',
-    source: { packages: ['t.csv'], place: ['iso3'], values: ['value'], series: { code: 'code' } },
-    write: (table) => ({
-      't.csv': longCsv('iso3,year,value,code', table, (row) => [...row, 'one'].join(',')),
-    }),
-  },
-  'a wide table whose definition says so': {
-    connector: 'frictionless',
-    source: { packages: [{ path: 't.csv', slug: 'one', values: ['one'] }], place: ['iso3'], empty: 'null' },
-    write: (table) => ({ 't.csv': ['iso3,year,one,two', ...byColumn(table)].join('\n') }),
-  },
+  'a file of one series': frictionless({ packages: ['one.csv'], values: ['value'] }, (table) => ({
+    'one.csv': longCsv('iso3,year,value', table),
+  })),
+  'a column that names the series': frictionless(
+    { packages: ['t.csv'], values: ['value'], series: { code: 'code' } },
+    (table) => ({ 't.csv': longCsv('iso3,year,value,code', table, (...row) => [...row, 'one']) }),
+  ),
+  'a wide table whose definition says so': frictionless(
+    { packages: [{ path: 't.csv', slug: 'one', values: ['one'] }], empty: 'null' },
+    wideCsv,
+  ),
   'SDMX without OBS_VALUE': {
     connector: 'sdmx-csv',
     source: { files: ['s.csv'] },
     write: (table) => ({
-      's.csv': longCsv('INDICATOR,REF_AREA,TIME_PERIOD,OBS_VALUE', table, (row) => ['one', ...row].join(',')),
+      's.csv': longCsv('INDICATOR,REF_AREA,TIME_PERIOD,OBS_VALUE', table, (...row) => ['one', ...row]),
     }),
   },
-  'a DDF file of one measure': {
-    connector: 'ddf',
-    source: {},
-    write: (table) => ddfOf(['one'], longCsv('geo,time,one', table)),
-  },
+  'a DDF file of one measure': ddf(['one'], (table) => longCsv('geo,time,one', table)),
   'the WHO\'s "No data"': {
     connector: 'who-gho',
     source: { format: 'csv', indicators: ['one'] },
     write: (table) => ({
-      'one.csv': longCsv(
-        'GHO,YEAR,COUNTRY,Display Value,Numeric,Low,High',
-        table,
-        ([place = '', year = '', value = '']) =>
-          ['one', year, place, value === '' ? 'No data' : value, value, '', ''].join(','),
-      ),
+      'one.csv': longCsv('GHO,YEAR,COUNTRY,Display Value,Numeric,Low,High', table, (place, year, value) => [
+        ...['one', year, place, value === '' ? 'No data' : value, value, '', ''],
+      ]),
     }),
   },
 };
@@ -269,18 +251,11 @@ describe('of any long table', () => {
 });
 
 it('of the World Bank API, a null with a status stays', async () => {
-  const rows = PLACES.map((place) => ({
-    ...{ indicator: { id: 'one' }, countryiso3code: place, date: '2000', value: null },
-    obs_status: place === 'FRA' ? 'O' : '',
-  }));
-  const layout = {
-    ...{ connector: 'world-bank-api', source: { indicators: ['one'], series_metadata: false } },
-    write: () => ({
-      'indicator/one': JSON.stringify([{ page: 1, pages: 1, total: 1 }, [{ id: 'one', name: 'one' }]]),
-      'country/all/indicator/one': JSON.stringify([{ page: 1, pages: 1, total: 3 }, rows]),
-    }),
-  };
-  const read = await readLayout(layout, new Map());
+  const rows = PLACES.map((place) => bankRow('one', place, 2000, null, place === 'FRA' ? 'O' : ''));
+  const read = await readLayout(
+    bankApi(() => rows, ['one']),
+    new Map(),
+  );
   expect([...read.rows.keys()]).toEqual(['one FRA 2000']);
   expect(read.emptyCells).toBe(2);
 });

@@ -164,19 +164,6 @@ describe('a series buffer', () => {
     );
   });
 
-  it('keeps the flags of a value', () => {
-    const { columns, buffer } = judge([
-      { place: 'AFG', year: 2001, value: 1, status: 'estimated' },
-      { place: 'AFG', year: 2002, value: 1 },
-      { place: 'AFG', year: 2003, value: 1, status: 'estimated' },
-    ]);
-    expect([...columns.status.subarray(0, 3)].map((status) => buffer.statuses[status])).toEqual([
-      'estimated',
-      null,
-      'estimated',
-    ]);
-  });
-
   it('sorts and merges any rows like a map by country and year', () => {
     const row = fc.record({
       place: fc.constantFrom(...CODES),
@@ -195,14 +182,5 @@ describe('a series buffer', () => {
         expect(kept).toEqual(expected);
       }),
     );
-  });
-
-  it('grows with its series', () => {
-    const rows = Array.from({ length: 40_000 }, (_, index) => ({
-      place: CODES[index % 3] ?? '',
-      year: Math.floor(index / 3) - 15_000,
-      value: index,
-    }));
-    expect(judge(rows).columns.rows).toBe(40_000);
   });
 });

@@ -1,20 +1,19 @@
 /** Mirror directories: references, containment, limits, change detection. */
-import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { DirectoryUpstream } from '../../../build/upstream/directory-upstream.ts';
+import { directoryOfTest } from '../../after-tests.ts';
 
 let directory: string;
 let root: string;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'almanac-mirror-'));
+  directory = await directoryOfTest();
   root = join(directory, 'mirror');
   await mkdir(join(root, 'some name'), { recursive: true });
   await writeFile(join(root, 'some name', 'é.csv'), 'content');
   await writeFile(join(directory, 'secret'), 'secret');
 });
-afterEach(() => rm(directory, { recursive: true }));
 
 const open = (maxFileBytes = 1000, signal = new AbortController().signal): DirectoryUpstream =>
   new DirectoryUpstream(root, { maxFileBytes, signal });

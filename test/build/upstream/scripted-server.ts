@@ -1,16 +1,12 @@
 /** A scripted HTTP server for each test, and an upstream that reads from it without delays. */
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach } from 'vitest';
+import { beforeEach, onTestFinished } from 'vitest';
 import { HttpUpstream } from '../../../build/upstream/http-upstream.ts';
-import { type Listening, listen } from '../../listen.ts';
+import { directoryOfTest } from '../../after-tests.ts';
+import { listen } from '../../listen.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
-
-let server: Listening;
-let base: string;
 
 /** The behaviour of the current test's server, and what it recorded. */
 export const scripted = {
@@ -26,27 +22,23 @@ export const scripted = {
 /** Starts a server before each test of a file and stops it after. Test files share modules, so each calls this itself. */
 export function useScriptedServer(): void {
   beforeEach(async () => {
-    scripted.directory = await mkdtemp(join(tmpdir(), 'almanac-upstream-'));
+    scripted.directory = await directoryOfTest();
     scripted.requests = [];
     scripted.waits = [];
-    server = await listen(
+    const { port, stop } = await listen(
       createServer((request, response) => {
         scripted.requests.push(request);
         scripted.handler(request, response, scripted.requests.length);
       }),
     );
-    scripted.port = server.port;
-    base = `${server.url}/data/`;
-  });
-  afterEach(async () => {
-    await server.stop();
-    await rm(scripted.directory, { recursive: true });
+    onTestFinished(stop);
+    scripted.port = port;
   });
 }
 
 export function open(signal = new AbortController().signal): HttpUpstream {
   return new HttpUpstream({
-    base,
+    base: `http://127.0.0.1:${scripted.port}/data/`,
     cache: join(scripted.directory, 'copies'),
     maxFileBytes: 1_000_000,
     signal,
