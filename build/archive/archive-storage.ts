@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { replaceFile, syncDirectory, syncFiles } from '../../data/runtime/durable-files.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
@@ -18,7 +18,7 @@ import type { DuckSession } from '../runtime/duckdb.ts';
 export type PartKind = 'ledger' | 'audit';
 const KINDS = ['ledger', 'audit', 'usage'] as const;
 const IDENTITY = 'archive.json';
-const USAGE_FILE = /^\d{4}-\d{2}-\d{2}\.parquet$/;
+const USAGE_FILE = /^(\d{4}-\d{2}-\d{2})\.parquet$/;
 
 /** Files of a part, published or not. */
 export interface PartFiles {
@@ -89,14 +89,9 @@ export class ArchiveStorage {
     return parts.length > 0 ? join(this.directory, 'ledger', '*', ARCHIVED_ACCOUNTS) : null;
   }
 
-  /** The name of the part that a file belongs to. */
-  partOf(file: string): string {
-    return basename(join(file, '..'));
-  }
-
   /** Creates the hidden directory of a new part. Its name sorts after all others. */
   async begin(kind: PartKind, now_ms: number): Promise<{ name: string; files: PartFiles }> {
-    const [last = ''] = (await this.parts(kind)).slice(-1);
+    const last = (await this.parts(kind)).at(-1) ?? '';
     const first = `${compact(now_ms)}-${'0'.repeat(NUMBER_DIGITS)}`;
     const name = first > last ? first : following(last);
     const directory = join(this.directory, kind, `.${name}`);
@@ -119,10 +114,7 @@ export class ArchiveStorage {
   /** Published days of usage, `2026-11-21`, oldest first. */
   async usageDays(): Promise<string[]> {
     const names = await readdir(join(this.directory, 'usage'));
-    return names
-      .filter((name) => USAGE_FILE.test(name))
-      .map((name) => name.slice(0, 10))
-      .sort();
+    return names.flatMap((name) => USAGE_FILE.exec(name)?.[1] ?? []).sort();
   }
 
   usageDraft(date: string): string {
@@ -166,6 +158,16 @@ export interface ArchiveContext extends ArchiveDependencies {
   signal: AbortSignal;
   partEntries: number;
   onStep: (step: string) => void | Promise<void>;
+}
+
+/** What left the streams of Redis. */
+export interface EntriesArchived {
+  /** Names of the parts that were written. */
+  parts: string[];
+  entries: number;
+  /** Parts of earlier runs that were trimmed first. */
+  resumed: string[];
+  left: NotArchived[];
 }
 
 /** What stayed in Redis: an account id or `audit`, and the reason as a sentence. */

@@ -2,31 +2,22 @@
  * Moves audit entries older than a given moment from Redis to Parquet parts: first from the log, and with each entry its
  * copy in the stream of its subject. Parts that an earlier run wrote but did not trim are trimmed first.
  */
-import { readSql } from '../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../data/runtime/sql-files.ts';
 import { AUDIT_COLUMNS, auditArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { SqlRow } from '../runtime/duckdb.ts';
 import { withRetry } from '../runtime/redis-connection.ts';
-import type { ArchiveContext, NotArchived } from './archive-storage.ts';
+import type { ArchiveContext, EntriesArchived } from './archive-storage.ts';
 import { auditRow, isAfter, parseEntryId, RowTable, readTime, type StreamEntry } from './entry-rows.ts';
-import { trimStream } from './redis-access.ts';
+import { readStream, trimStream } from './redis-access.ts';
 
-const AUDIT_STEPS = readSql(import.meta.url, 'sql/audit-steps.sql');
-const VERIFY_AUDIT = readSql(import.meta.url, 'sql/verify-audit.sql');
+const sql = sqlOf(import.meta.url);
 
 const ENTRIES_PER_TRIM = 100;
-const ENTRIES_PER_READ = 500;
-
-export interface AuditArchived {
-  parts: string[];
-  entries: number;
-  resumed: string[];
-  left: NotArchived[];
-}
 
 /** @param before_ms entries of this moment and later stay. */
-export async function archiveAudit(context: ArchiveContext, before_ms: number): Promise<AuditArchived> {
-  const archived: AuditArchived = { parts: [], entries: 0, resumed: [], left: [] };
+export async function archiveAudit(context: ArchiveContext, before_ms: number): Promise<EntriesArchived> {
+  const archived: EntriesArchived = { parts: [], entries: 0, resumed: [], left: [] };
   const trim = async (name: string): Promise<boolean> => {
     const why = await trimPart(context, name);
     if (why !== null) archived.left.push({ what: 'audit', why });
@@ -47,7 +38,7 @@ export async function archiveAudit(context: ArchiveContext, before_ms: number): 
 }
 
 const trimSteps = ({ duck, storage }: ArchiveContext, name: string): Promise<SqlRow[]> =>
-  duck.rows(AUDIT_STEPS, { entries: storage.part('audit', name).entries, step: ENTRIES_PER_TRIM });
+  duck.rows(sql('audit-steps'), { entries: storage.part('audit', name).entries, step: ENTRIES_PER_TRIM });
 
 /** Parts with entries that Redis still holds, oldest first. Parts are small: operators cause the entries. */
 async function untrimmedParts(context: ArchiveContext): Promise<string[]> {
@@ -75,7 +66,7 @@ async function writePart(
   if (table.added === 0) return null;
   const { name, files } = await storage.begin('audit', now());
   await table.write(files.entries);
-  const [found] = await duck.rows(VERIFY_AUDIT, { entries: files.entries });
+  const [found] = await duck.rows(sql('verify-audit'), { entries: files.entries });
   if (Number(found?.entries) !== table.added || Number(found?.ids) !== table.added) {
     throw new Error(`${files.directory} does not read back as what was written`);
   }
@@ -87,20 +78,13 @@ async function writePart(
 /** The prefix of the log that is older than the moment, as many entries as one part takes. */
 async function* oldEntries(context: ArchiveContext, before_ms: number): AsyncGenerator<StreamEntry> {
   const { redis, signal, partEntries } = context;
-  let from = '-';
-  for (let given = 0; given < partEntries; ) {
+  let given = 0;
+  for await (const entry of readStream(redis, redisKeys.audit)) {
     signal.throwIfAborted();
-    const count = Math.min(ENTRIES_PER_READ, partEntries - given);
-    const batch = await withRetry(redis, () => redis.xrange(redisKeys.audit, from, '+', 'COUNT', count));
-    for (const entry of batch) {
-      // An entry without a readable time has NaN and ends the prefix, too.
-      if (!(readTime(entry) < before_ms)) return;
-      yield entry;
-    }
-    const last = batch.at(-1);
-    if (!last || batch.length < count) return;
-    given += batch.length;
-    from = `(${last[0]}`;
+    // An entry without a readable time has NaN and ends the prefix, too.
+    if (given === partEntries || !(readTime(entry) < before_ms)) return;
+    given += 1;
+    yield entry;
   }
 }
 

@@ -6,15 +6,14 @@
  * only then are its entries trimmed from Redis. An account whose balances do not add up, or whose live entries differ
  * from a part, stays in Redis and is reported; the others go on.
  */
-
+import { basename, dirname } from 'node:path';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
-import type { RedisClient } from '../../data/runtime/redis.ts';
-import { readSql } from '../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../data/runtime/sql-files.ts';
 import { LEDGER_COLUMNS, ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { SqlRow } from '../runtime/duckdb.ts';
 import { withRetry } from '../runtime/redis-connection.ts';
-import type { ArchiveContext, NotArchived, PartFiles } from './archive-storage.ts';
+import type { ArchiveContext, EntriesArchived, NotArchived, PartFiles } from './archive-storage.ts';
 import {
   type EntryId,
   isAfter,
@@ -24,43 +23,24 @@ import {
   readMove,
   type StreamEntry,
 } from './entry-rows.ts';
-import { accountPages, trimStream } from './redis-access.ts';
+import { accountPages, ENTRIES_PER_READ, readStream, trimStream } from './redis-access.ts';
 
-const sql = (name: string): string => readSql(import.meta.url, `sql/${name}.sql`);
-const ACCOUNTS_PAGE = sql('accounts-page');
-const ARCHIVED_THROUGH = sql('archived-through');
-const ARCHIVED_THROUGH_PAGE = sql('archived-through-page');
-const DROP_ACCOUNT = sql('drop-account');
-const LEDGER_STEPS = sql('ledger-steps');
-const PARTS_BEYOND = sql('parts-beyond');
-const VERIFY_LEDGER = sql('verify-ledger');
-const WRITE_ACCOUNTS = sql('write-accounts');
+const sql = sqlOf(import.meta.url);
 
-/** Redis answers these reads one after the other, and a paid call waits for all of them. */
 const ACCOUNTS_PER_READ = 20;
-const ENTRIES_PER_READ = 250;
 const ACCOUNTS_PER_QUERY = 1_000;
 /** A script over 250 entries blocks Redis for 0.4 ms, by Redis' own clock. */
 const ENTRIES_PER_TRIM = 250;
 const TRIMS_AT_ONCE = 4;
 const BEFORE_ALL: EntryId = { ms: 0n, seq: 0 };
 
-export interface LedgerArchived {
-  /** Names of the parts that were written. */
-  parts: string[];
-  entries: number;
-  /** Parts of earlier runs that were trimmed first. */
-  resumed: string[];
-  left: NotArchived[];
-}
-
 /** @param before_ms Unix milliseconds; entries of this moment and later stay. */
-export async function archiveLedger(context: ArchiveContext, before_ms: number): Promise<LedgerArchived> {
-  const archived: LedgerArchived = { parts: [], entries: 0, resumed: [], left: [] };
+export async function archiveLedger(context: ArchiveContext, before_ms: number): Promise<EntriesArchived> {
+  const archived: EntriesArchived = { parts: [], entries: 0, resumed: [], left: [] };
   const left = new Set<string>();
-  const leave = ({ what, why }: NotArchived): void => {
-    left.add(what);
-    archived.left.push({ what, why });
+  const leave = (account: NotArchived): void => {
+    left.add(account.what);
+    archived.left.push(account);
   };
   for (const name of await untrimmedParts(context)) {
     for (const one of await trimPart(context, context.storage.part('ledger', name))) leave(one);
@@ -148,32 +128,15 @@ async function* followBalance(
   }
 }
 
-/** A stream from its beginning, of which the first entries have been read. */
-async function* readStream(
-  redis: RedisClient,
-  key: string,
-  head: readonly StreamEntry[],
-): AsyncGenerator<StreamEntry> {
-  for (let batch = head; ; ) {
-    yield* batch;
-    const last = batch.at(-1);
-    if (!last || batch.length < ENTRIES_PER_READ) return;
-    batch = await withRetry(redis, () => redis.xrange(key, `(${last[0]}`, '+', 'COUNT', ENTRIES_PER_READ));
-  }
-}
-
 /** Parts with entries that Redis still holds, oldest first. */
 async function untrimmedParts({ storage, duck, redis }: ArchiveContext): Promise<string[]> {
   const accounts = await storage.accountFiles();
   if (accounts === null) return [];
-  await duck.run(ARCHIVED_THROUGH, { accounts });
-  const behind = await RowTable.open(duck, 'accounts_behind', {
-    account_id: 'VARCHAR',
-    ms: 'BIGINT',
-    seq: 'INTEGER',
-  });
+  await duck.run(sql('archived-through'), { accounts });
+  const columns = { account_id: 'VARCHAR', ms: 'BIGINT', seq: 'INTEGER' };
+  const behind = await RowTable.open(duck, 'accounts_behind', columns);
   for (let after: string | undefined = ''; after !== undefined; ) {
-    const page = await duck.rows(ARCHIVED_THROUGH_PAGE, { after, limit: ACCOUNTS_PER_QUERY });
+    const page = await duck.rows(sql('archived-through-page'), { after, limit: ACCOUNTS_PER_QUERY });
     const ids = page.map(({ account_id }) => String(account_id));
     const trimmed = await withRetry(redis, () =>
       Promise.all(ids.map((id) => redis.hget(redisKeys.archivedThrough(id), 'through'))),
@@ -186,8 +149,8 @@ async function untrimmedParts({ storage, duck, redis }: ArchiveContext): Promise
   }
   behind.close();
   if (behind.added === 0) return [];
-  const parts = await duck.rows(PARTS_BEYOND, { accounts });
-  return parts.map(({ file }) => storage.partOf(String(file)));
+  const parts = await duck.rows(sql('parts-beyond'), { accounts });
+  return parts.map(({ file }) => basename(dirname(String(file))));
 }
 
 /**
@@ -197,12 +160,16 @@ async function untrimmedParts({ storage, duck, redis }: ArchiveContext): Promise
 async function trimPart(context: ArchiveContext, { accounts, entries }: PartFiles): Promise<NotArchived[]> {
   const left: NotArchived[] = [];
   for (let after = ''; ; ) {
-    const page = await context.duck.rows(ACCOUNTS_PAGE, { accounts, after, limit: ACCOUNTS_PER_QUERY });
+    const page = await context.duck.rows(sql('accounts-page'), {
+      accounts,
+      after,
+      limit: ACCOUNTS_PER_QUERY,
+    });
     const ids = page.map(({ account_id }) => String(account_id));
     const [from] = ids;
     const to = ids.at(-1);
     if (from === undefined || to === undefined) return left;
-    const steps = await context.duck.rows(LEDGER_STEPS, { entries, from, to, step: ENTRIES_PER_TRIM });
+    const steps = await context.duck.rows(sql('ledger-steps'), { entries, from, to, step: ENTRIES_PER_TRIM });
     const byAccount = Map.groupBy(steps, ({ account_id }) => String(account_id));
     await inParallel(byAccount, TRIMS_AT_ONCE, async ([account_id, own]) => {
       const why = await trimAccount(context, account_id, own);
@@ -269,18 +236,18 @@ class LedgerPart {
     const { storage, duck, now } = this.#context;
     this.#table.close();
     for (const account of without) {
-      if (this.#added.delete(account)) await duck.run(DROP_ACCOUNT, { account });
+      if (this.#added.delete(account)) await duck.run(sql('drop-account'), { account });
     }
     if (this.#added.size === 0) return null;
     const { name, files } = await storage.begin('ledger', now());
     await this.#table.write(files.entries);
-    await duck.run(WRITE_ACCOUNTS, { entries: files.entries, file: files.accounts });
+    await duck.run(sql('write-accounts'), { entries: files.entries, file: files.accounts });
     const entries = await this.#verify(files);
     return { name, files: await storage.publish('ledger', name), entries };
   }
 
   async #verify({ directory, entries, accounts }: PartFiles): Promise<number> {
-    const [found = {}] = await this.#context.duck.rows(VERIFY_LEDGER, { entries, accounts });
+    const [found = {}] = await this.#context.duck.rows(sql('verify-ledger'), { entries, accounts });
     const sums = [...this.#added.values()];
     const written = sums.reduce((sum, one) => sum + one.entries, 0);
     const moved = sums.reduce((sum, one) => sum + BigInt(one.moved), 0n).toString();

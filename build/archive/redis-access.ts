@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { withRetry } from '../runtime/redis-connection.ts';
+import type { StreamEntry } from './entry-rows.ts';
 
 const TRIM_STREAM = readFileSync(new URL('lua/trim-stream.lua', import.meta.url), 'utf8');
 
@@ -15,6 +16,25 @@ export async function trimStream(
   const reply = await withRetry(redis, () => redis.eval(TRIM_STREAM, keys.length, ...keys, ...values));
   const [outcome, why = ''] = reply as ['trimmed' | 'repeated' | 'refused', string?];
   return { outcome, why };
+}
+
+/** Redis answers these reads one after the other, and a paid call waits for all of them. */
+export const ENTRIES_PER_READ = 250;
+
+/** A stream from its beginning. @param head the first entries, where they have been read */
+export async function* readStream(
+  redis: RedisClient,
+  key: string,
+  head?: readonly StreamEntry[],
+): AsyncGenerator<StreamEntry> {
+  const read = (from: string) =>
+    withRetry(redis, () => redis.xrange(key, from, '+', 'COUNT', ENTRIES_PER_READ));
+  for (let batch = head ?? (await read('-')); ; ) {
+    yield* batch;
+    const last = batch.at(-1);
+    if (!last || batch.length < ENTRIES_PER_READ) return;
+    batch = await read(`(${last[0]}`);
+  }
 }
 
 /** All account ids, in pages, by creation. Accounts created meanwhile come last. */

@@ -7,14 +7,19 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { acquireLock, type FileLock, type LockOptions } from '../../data/runtime/file-lock.ts';
+import { type FileLock, type LockOptions, withLock } from '../../data/runtime/file-lock.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { withRetry } from '../runtime/redis-connection.ts';
-import { type ArchiveContext, type ArchiveDependencies, ArchiveStorage } from './archive-storage.ts';
-import { type AuditArchived, archiveAudit } from './audit.ts';
-import { archiveLedger, type LedgerArchived } from './ledger.ts';
+import {
+  type ArchiveContext,
+  type ArchiveDependencies,
+  ArchiveStorage,
+  type EntriesArchived,
+} from './archive-storage.ts';
+import { archiveAudit } from './audit.ts';
+import { archiveLedger } from './ledger.ts';
 import { archiveUsage, type UsageArchived } from './usage.ts';
 
 /** A day of a million calls is one part. DuckDB takes some 300 MB to hold it. */
@@ -22,14 +27,17 @@ const PART_ENTRIES = 1_000_000;
 const MEMORY_MB = 768;
 
 export interface ArchiveSummary {
-  ledger: LedgerArchived;
-  audit: AuditArchived;
+  ledger: EntriesArchived;
+  audit: EntriesArchived;
   usage: UsageArchived;
 }
 
-/** Keeps archive runs away: nothing moves between Redis and the archive while it is held. @throws {LockHeldError} */
-export const lockArchive = (directory: string, options: LockOptions): Promise<FileLock> =>
-  acquireLock(join(directory, '.lock'), 'the archive', options);
+/** Keeps archive runs away meanwhile: nothing moves between Redis and the archive. @throws {LockHeldError} */
+export const withArchiveLock = <Result>(
+  directory: string,
+  options: LockOptions,
+  work: (lock: FileLock) => Promise<Result>,
+): Promise<Result> => withLock(join(directory, '.lock'), 'the archive', options, work);
 
 /**
  * Archives what is old enough.
@@ -39,8 +47,7 @@ export async function runArchive(dependencies: ArchiveDependencies): Promise<Arc
   const { settings, now, signal } = dependencies;
   const storage = new ArchiveStorage(settings.ARCHIVE_DIR);
   await mkdir(storage.directory, { recursive: true });
-  const lock = await lockArchive(storage.directory, { signal });
-  try {
+  return withArchiveLock(storage.directory, { signal }, async (lock) => {
     await storage.clean();
     await using duck = await DuckSession.open({ scratch: storage.scratch, memoryMb: MEMORY_MB });
     const context: ArchiveContext = {
@@ -49,20 +56,14 @@ export async function runArchive(dependencies: ArchiveDependencies): Promise<Arc
       partEntries: dependencies.partEntries ?? PART_ENTRIES,
       onStep: dependencies.onStep ?? (() => {}),
     };
-    return await archiveAll(context, dayOf(now()));
-  } finally {
-    await lock.release();
-  }
-}
-
-async function archiveAll(context: ArchiveContext, today: number): Promise<ArchiveSummary> {
-  const { LEDGER_LIVE_DAYS, AUDIT_LIVE_DAYS } = context.settings;
-  await claimRedis(context);
-  return {
-    ledger: await archiveLedger(context, (today - LEDGER_LIVE_DAYS) * DAY_MS),
-    audit: await archiveAudit(context, (today - AUDIT_LIVE_DAYS) * DAY_MS),
-    usage: await archiveUsage(context),
-  };
+    await claimRedis(context);
+    const today = dayOf(now());
+    return {
+      ledger: await archiveLedger(context, (today - settings.LEDGER_LIVE_DAYS) * DAY_MS),
+      audit: await archiveAudit(context, (today - settings.AUDIT_LIVE_DAYS) * DAY_MS),
+      usage: await archiveUsage(context),
+    };
+  });
 }
 
 /** The first run writes the archive's id to Redis; every later one compares. */

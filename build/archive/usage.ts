@@ -92,9 +92,6 @@ function usageRows(account_id: string, hash: Readonly<Record<string, string>>): 
     const counts = routes.get(route) ?? new Map<string, bigint>();
     routes.set(route, counts.set(name, (counts.get(name) ?? 0n) + BigInt(count)));
   }
-  return [...routes].map(([route, counts]) => [
-    account_id,
-    route,
-    ...COUNTS.map((name) => counts.get(name) ?? 0n),
-  ]);
+  const countsOf = (counts: ReadonlyMap<string, bigint>) => COUNTS.map((name) => counts.get(name) ?? 0n);
+  return [...routes].map(([route, counts]) => [account_id, route, ...countsOf(counts)]);
 }

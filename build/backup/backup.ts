@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { hashFile, syncDirectory, syncFiles, writeFlushed } from '../../data/runtime/durable-files.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { lockArchive } from '../archive/run-archive.ts';
+import { withArchiveLock } from '../archive/run-archive.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { BACKUP_FORMAT, BACKUP_MANIFEST, type BackupManifest, manifestText, REDIS_FILE } from './format.ts';
 import { dumpRedis } from './redis-dump.ts';
@@ -61,19 +61,15 @@ export async function createBackup(dependencies: BackupDependencies, to: string)
       files[name] = await hashFile(join(to, name));
     });
   };
-  const { archive = [], others = [] } = Object.groupBy(backupTrees(settings), ({ name }) =>
-    name === 'archive' ? 'archive' : 'others',
-  );
-  const lock = await lockArchive(settings.ARCHIVE_DIR, { wait_ms: ARCHIVE_WAIT_MS, signal });
-  let keys: number;
-  try {
-    keys = await dumpRedis(redis, join(to, REDIS_FILE), now);
-    for (const tree of archive) await copyTree(tree);
-  } finally {
-    await lock.release();
-  }
+  const trees = backupTrees(settings);
+  const waiting = { wait_ms: ARCHIVE_WAIT_MS, signal };
+  const keys = await withArchiveLock(settings.ARCHIVE_DIR, waiting, async () => {
+    const dumped = await dumpRedis(redis, join(to, REDIS_FILE), now);
+    for (const tree of trees.filter(({ name }) => name === 'archive')) await copyTree(tree);
+    return dumped;
+  });
   files[REDIS_FILE] = await hashFile(join(to, REDIS_FILE));
-  for (const tree of others) await copyTree(tree);
+  for (const tree of trees.filter(({ name }) => name !== 'archive')) await copyTree(tree);
   await writeManifest(to, { format: BACKUP_FORMAT, begun_at, keys, files });
   const bytes = Object.values(files).reduce((sum, file) => sum + file.bytes, 0);
   return { keys, files: Object.keys(files).length, bytes };

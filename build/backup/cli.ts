@@ -4,12 +4,10 @@
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { LockHeldError, LockLostError } from '../../data/runtime/file-lock.ts';
 import { createLog } from '../../data/runtime/log.ts';
-import { PrivateRedisError } from '../../data/runtime/private-redis.ts';
-import { readSettings, SettingsError } from '../../data/runtime/settings.ts';
+import { readSettings } from '../../data/runtime/settings.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { CommandError } from '../runtime/errors.ts';
+import { printedError, UsageError } from '../runtime/errors.ts';
 import { type OpenRedis, openRedis } from '../runtime/redis-connection.ts';
 import { createBackup } from './backup.ts';
 import { assertServiceStopped } from './redis-dump.ts';
@@ -22,10 +20,6 @@ const USAGE = `usage: npm run backup -- --to DIR [--json]
   --from DIR   the backup to restore
   --force      empty Redis and replace all files, instead of refusing when there are any
   --json       print one JSON object`;
-
-class UsageError extends Error {
-  override name = 'UsageError';
-}
 
 interface Command {
   name: 'backup' | 'restore';
@@ -76,9 +70,6 @@ export interface BackupIo {
   stderr: { write(text: string): unknown };
 }
 
-/** Errors whose message is written for the person at the terminal. All others show their stack. */
-const EXPECTED = [LockHeldError, LockLostError, PrivateRedisError, CommandError, SettingsError];
-
 /** Runs one command line and returns its exit code. Never throws. */
 export async function run(args: readonly string[], { env, stdout, stderr }: BackupIo): Promise<number> {
   try {
@@ -89,12 +80,8 @@ export async function run(args: readonly string[], { env, stdout, stderr }: Back
     stdout.write(`${command.json ? JSON.stringify(result) : line}\n`);
     return 0;
   } catch (error) {
-    if (error instanceof UsageError) {
-      stderr.write(`${error.message}\n\n${USAGE}\n`);
-      return 2;
-    }
-    const isExpected = EXPECTED.some((known) => error instanceof known);
-    stderr.write(`${error instanceof Error ? (isExpected ? error.message : error.stack) : String(error)}\n`);
-    return 1;
+    const isUsage = error instanceof UsageError;
+    stderr.write(isUsage ? `${error.message}\n\n${USAGE}\n` : `${printedError(error)}\n`);
+    return isUsage ? 2 : 1;
   }
 }

@@ -7,7 +7,7 @@
  *
  * The manifest carries a digest of itself, which detects a changed or shortened one.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -36,8 +36,7 @@ const manifestSchema = z.object({
 });
 export type BackupManifest = z.infer<typeof manifestSchema>;
 
-const computeDigest = (manifest: unknown): string =>
-  createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
+const computeDigest = (manifest: unknown): string => hash('sha256', JSON.stringify(manifest));
 
 export const manifestText = (manifest: BackupManifest): string =>
   `${JSON.stringify({ sha256: computeDigest(manifest), manifest })}\n`;

@@ -68,35 +68,19 @@ async function dumpKeys(redis: RedisClient, names: readonly string[]): Promise<K
   });
 }
 
+const ACCOUNT_KEYS = [
+  ...(['account', 'keys', 'connections', 'members', 'invitations', 'ledger', 'archivedThrough'] as const),
+  ...(['idem', 'accountOrders', 'alert', 'spending', 'changeAlerts', 'usedIndicators'] as const),
+  ...(['webhooks', 'webhookDeliveries', 'webhookLog', 'billing'] as const),
+];
+
 /** Keys that an account may have got since the scan. */
 function accountKeyNames(account_id: string, now_ms: number): string[] {
-  const { account, keys, ledger, archivedThrough, idem, accountOrders, alert, usage, debits } = redisKeys;
-  const { spending, changeAlerts, usedIndicators, connections } = redisKeys;
-  const { members, invitations, billing, webhooks, webhookDeliveries, webhookLog } = redisKeys;
-  const always = [
-    account,
-    keys,
-    connections,
-    members,
-    invitations,
-    ledger,
-    archivedThrough,
-    idem,
-    accountOrders,
-    alert,
-    spending,
-    changeAlerts,
-    usedIndicators,
-    webhooks,
-    webhookDeliveries,
-    webhookLog,
-    billing,
-  ];
   const around = [-1, 0, 1];
   return [
-    ...always.map((name) => name(account_id)),
-    ...around.map((days) => usage(account_id, dayOf(now_ms) + days)),
-    ...around.map((minutes) => debits(account_id, minuteOf(now_ms) + minutes)),
+    ...ACCOUNT_KEYS.map((name) => redisKeys[name](account_id)),
+    ...around.map((days) => redisKeys.usage(account_id, dayOf(now_ms) + days)),
+    ...around.map((minutes) => redisKeys.debits(account_id, minuteOf(now_ms) + minutes)),
   ];
 }
 

@@ -5,10 +5,10 @@
  * the files are renamed into place, pointers to what is served last. An interrupted restore serves nothing and is
  * repeated with `force`.
  */
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { readCheckpoint } from '../../data/proofs/verify-receipt.ts';
-import { hashFile, syncDirectory, syncFiles } from '../../data/runtime/durable-files.ts';
+import { hashFile, moveFiles, syncFiles } from '../../data/runtime/durable-files.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { WITHHELD } from '../../data/runtime/withheld.ts';
 import { CURRENT_POINTER, PUBLICATION_LOG, publicationLog } from '../../data/schema/snapshot.ts';
@@ -131,15 +131,7 @@ async function clear({ tree, same }: TreeCopy): Promise<void> {
 }
 
 async function place({ tree, paths, draft: beside }: TreeCopy): Promise<void> {
-  const folders = new Set<string>();
-  for (const path of paths) {
-    const home = join(tree.directory, path);
-    const folder = dirname(home);
-    if (!folders.has(folder)) await mkdir(folder, { recursive: true });
-    folders.add(folder);
-    await rename(join(beside, path), home);
-  }
-  for (const folder of folders) await syncDirectory(folder);
+  await moveFiles(paths.map((path) => [join(beside, path), join(tree.directory, path)]));
   await rm(beside, { recursive: true, force: true });
 }
 

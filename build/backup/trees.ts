@@ -86,19 +86,11 @@ export class Copier {
     if (!facts) return false;
     const inode = `${facts.dev}:${facts.ino}`;
     const earlier = facts.nlink > 1 ? this.#copied.get(inode) : undefined;
-    if (earlier && (await this.#link(earlier, to))) return true;
+    const linking = earlier?.then((file) => link(file, to)).then(() => true);
+    if (await linking?.catch(() => false)) return true;
     const copying = copyFile(from, to, constants.COPYFILE_FICLONE).then(() => to);
     if (facts.nlink > 1) this.#copied.set(inode, copying);
     return copying.then(() => true, whenAbsent(false));
-  }
-
-  async #link(earlier: Promise<string>, to: string): Promise<boolean> {
-    return earlier
-      .then((file) => link(file, to))
-      .then(
-        () => true,
-        () => false,
-      );
   }
 }
 

@@ -8,7 +8,7 @@
 import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { loadCurated } from '../../data/curated/curated.ts';
-import { acquireLock, LockHeldError } from '../../data/runtime/file-lock.ts';
+import { LockHeldError, withLock } from '../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import {
@@ -203,8 +203,7 @@ export async function recoverRuns(
     const lake = new ProviderLake(settings.LAKE_DIR, id);
     if (!existsSync(lake.directory)) continue;
     try {
-      const lock = await acquireLock(lake.lockFile, `provider ${id}`);
-      await lake.recover(now()).finally(() => lock.release());
+      await withLock(lake.lockFile, `provider ${id}`, {}, () => lake.recover(now()));
     } catch (error) {
       // A held lock means that the run is alive.
       if (!(error instanceof LockHeldError))

@@ -5,15 +5,12 @@
 
 import { DOUBLE, INTEGER, SMALLINT, VARCHAR } from '@duckdb/node-api';
 import { z } from 'zod';
-import { readSql } from '../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../data/runtime/sql-files.ts';
 import { iso3 } from '../../data/schema/records.ts';
 import { type ColumnAppender, DuckSession } from '../runtime/duckdb.ts';
 import type { SeriesColumns } from './series-facts.ts';
 
-const RUN_TABLES = readSql(import.meta.url, 'sql/run-tables.sql');
-const WRITE_OBSERVATIONS = readSql(import.meta.url, 'sql/write-observations.sql');
-const WRITE_OBSERVATIONS_CARRYING = readSql(import.meta.url, 'sql/write-observations-carrying.sql');
-const WRITTEN_COUNTRIES = readSql(import.meta.url, 'sql/written-countries.sql');
+const sql = sqlOf(import.meta.url);
 
 const TYPES = [INTEGER, SMALLINT, INTEGER, DOUBLE, DOUBLE, DOUBLE, SMALLINT, INTEGER] as const;
 
@@ -31,7 +28,7 @@ export class LakeWriter {
   /** @param scratch spill directory, removed by `close`. */
   static async open(scratch: string, memoryMb: number): Promise<LakeWriter> {
     const duck = await DuckSession.open({ scratch, memoryMb });
-    await duck.run(RUN_TABLES);
+    await duck.run(sql('run-tables'));
     return new LakeWriter(duck, await duck.appender('lake_rows', TYPES));
   }
 
@@ -60,17 +57,16 @@ export class LakeWriter {
     await this.#writeDictionary('status', statuses);
     if (carried) {
       await this.#writeDictionary('carried', carried.slugs);
-      await this.#duck.run(WRITE_OBSERVATIONS_CARRYING, { file, previous: carried.file });
-    } else await this.#duck.run(WRITE_OBSERVATIONS, { file });
-    const written = await this.#duck.select(z.object({ iso3 }), WRITTEN_COUNTRIES, { file });
+      await this.#duck.run(sql('write-observations-carrying'), { file, previous: carried.file });
+    } else await this.#duck.run(sql('write-observations'), { file });
+    const written = await this.#duck.select(z.object({ iso3 }), sql('written-countries'), { file });
     return new Set(written.map((row) => row.iso3));
   }
 
   /** Fills the dictionary of a column. */
   async #writeDictionary(kind: string, words: readonly (string | null)[]): Promise<void> {
-    const appender = await this.#duck.appender('lake_words', [VARCHAR, INTEGER, VARCHAR]);
-    appender.append([words.map(() => kind), words.map((_, index) => index), words], words.length);
-    appender.close();
+    const rows = words.map((word, index) => [kind, index, word]);
+    await this.#duck.fill('lake_words', [VARCHAR, INTEGER, VARCHAR], rows);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

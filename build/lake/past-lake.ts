@@ -6,11 +6,11 @@
 
 import { existsSync } from 'node:fs';
 import { link, mkdir, readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import type { Curated } from '../../data/curated/curated.ts';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
-import { readSql } from '../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../data/runtime/sql-files.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { type LakeRun, OBSERVATIONS, POINTER, ProviderLake, REVISIONS } from './provider-lake.ts';
@@ -26,11 +26,7 @@ import {
   yearOf,
 } from './series-facts.ts';
 
-const REBUILT_ROWS = readSql(import.meta.url, 'sql/rebuilt-rows.sql');
-const DROP_REVISED = readSql(import.meta.url, 'sql/drop-revised.sql');
-const INSERT_REVISED = readSql(import.meta.url, 'sql/insert-revised.sql');
-const WRITE_REBUILT = readSql(import.meta.url, 'sql/write-rebuilt.sql');
-const EACH_ROW = readSql(import.meta.url, 'sql/rebuilt-in-order.sql');
+const sql = sqlOf(import.meta.url);
 
 /** A day, UTC, on which at least one provider had a new good run. */
 export interface PastNight {
@@ -173,35 +169,32 @@ async function rebuild(
   directory: string,
 ): Promise<string[]> {
   const [first = run, ...later] = findChain(history, run);
-  await duck.run(REBUILT_ROWS, { observations: first.observations });
+  await duck.run(sql('rebuilt-rows'), { observations: first.observations });
   for (const one of later) {
     const revisions = join(one.directory, REVISIONS);
     if (!existsSync(revisions)) continue;
-    await duck.run(DROP_REVISED, { revisions });
-    await duck.run(INSERT_REVISED, { revisions });
+    await duck.run(sql('drop-revised'), { revisions });
+    await duck.run(sql('insert-revised'), { revisions });
   }
   const entries = await entriesSince(lake, history, run);
   const currentYear = yearOf(Date.parse(run.record.started_at));
   const lost: string[] = [];
   const series: SeriesFile = {};
-  await eachSeries(duck, (slug, rows) => {
+  for await (const rows of duck.groups(sql('rebuilt-in-order'), 1)) {
+    const slug = String(rows[0]?.[0]);
     const entry = entries.get(slug);
     if (!entry) {
       lost.push(slug);
-      return;
+      continue;
     }
     const { columns, countries, statuses } = columnsOf(rows);
     series[slug] = factsOf(columns, countries, statuses, entry.unit, ruleOf(entry), currentYear);
-  });
+  }
   const slugs = Object.keys(series);
   const file = join(directory, OBSERVATIONS);
-  if (!existsSync(file)) await duck.run(WRITE_REBUILT, { file, slugs: listValue(slugs) });
+  if (!existsSync(file)) await duck.run(sql('write-rebuilt'), { file, slugs: listValue(slugs) });
   const catalogue = [...entries.values()].filter(({ slug }) => series[slug] !== undefined);
-  await new ProviderLake(join(directory, '..', '..'), basename(lake.directory)).describe(
-    directory,
-    catalogue,
-    series,
-  );
+  await lake.describe(directory, catalogue, series);
   return lost;
 }
 
@@ -218,34 +211,12 @@ async function entriesSince(
   return entries;
 }
 
-/** A row as `rebuilt-in-order.sql` selects it. */
-type Cells = readonly unknown[];
-
-/** Calls `onSeries` with the rows of each series. */
-async function eachSeries(duck: DuckSession, onSeries: (slug: string, rows: Cells[]) => void): Promise<void> {
-  let slug: string | null = null;
-  let rows: Cells[] = [];
-  const close = (): void => {
-    if (slug !== null) onSeries(slug, rows);
-    rows = [];
-  };
-  await duck.eachChunk(EACH_ROW, (columns, count) => {
-    for (let row = 0; row < count; row += 1) {
-      const [next, ...cells] = columns.map((column) => column[row]);
-      if (next !== slug) close();
-      slug = String(next);
-      rows.push(cells);
-    }
-  });
-  close();
-}
-
-/** The rows as columns, with what their codes stand for. */
-function columnsOf(rows: readonly Cells[]) {
-  const countries = [...new Set(rows.map(([iso3]) => String(iso3)))];
+/** The rows of a series, as `rebuilt-in-order.sql` selects them, as columns, with what their codes stand for. */
+function columnsOf(rows: readonly (readonly unknown[])[]) {
+  const countries = [...new Set(rows.map(([, iso3]) => String(iso3)))];
   const statuses = [
     null,
-    ...new Set(rows.flatMap((cells) => (typeof cells[6] === 'string' ? [cells[6]] : []))),
+    ...new Set(rows.map((cells) => cells[7]).filter((cell) => typeof cell === 'string')),
   ];
   const codes = (words: readonly unknown[], at: number): Int32Array => {
     const numbers = new Map(words.map((word, code) => [word, code]));
@@ -255,15 +226,13 @@ function columnsOf(rows: readonly Cells[]) {
     Float64Array.from(rows, ({ [at]: cell }) => (typeof cell === 'number' ? cell : Number.NaN));
   const columns: SeriesColumns = {
     rows: rows.length,
-    country: codes(countries, 0),
-    year: Int32Array.from(rows, ([, year]) => Number(year)),
-    value: doubles(2),
-    ciLo: doubles(3),
-    ciHi: doubles(4),
-    projected: Uint8Array.from(rows, (cells) =>
-      cells[5] === null ? UNSTATED : cells[5] ? PROJECTED : OBSERVED,
+    country: codes(countries, 1),
+    year: Int32Array.from(rows, ([, , year]) => Number(year)),
+    ...{ value: doubles(3), ciLo: doubles(4), ciHi: doubles(5) },
+    projected: Uint8Array.from(rows, ({ 6: flag }) =>
+      flag === null ? UNSTATED : flag ? PROJECTED : OBSERVED,
     ),
-    status: codes(statuses, 6),
+    status: codes(statuses, 7),
   };
   return { columns, countries, statuses };
 }

@@ -2,26 +2,20 @@
  * The upstream files of a run: a Parquet file with origin, size, hash and times of each and the series that it feeds, and
  * a summary for the record. A file that feeds thousands of series stands in it once.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readSql } from '../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../data/runtime/sql-files.ts';
 import type { ReadFile, RunRecord, SourceFile, UpstreamFile } from '../../data/schema/lake.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { type LakeRun, type ProviderLake, SOURCES } from './provider-lake.ts';
 
-const READ_SOURCES = readSql(import.meta.url, 'sql/read-sources.sql');
-const WRITE_SOURCES = readSql(import.meta.url, 'sql/write-sources.sql');
+const sql = sqlOf(import.meta.url);
 
 export type RunSources = NonNullable<RunRecord['sources']>;
 
 /** The summary names this many files. */
 const NAMED = 20;
-
-const compareRead = (a: ReadFile, b: ReadFile): number => {
-  const [first, second] = [a, b].map(({ url, reference }) => `${url} ${reference}`);
-  return (first ?? '') < (second ?? '') ? -1 : 1;
-};
 
 /**
  * Summarises what a run read.
@@ -29,13 +23,13 @@ const compareRead = (a: ReadFile, b: ReadFile): number => {
  */
 export function summariseSources(runId: string, list: readonly SourceFile[]): RunSources {
   const files = list.filter(({ carried }) => !carried);
-  const sorted = files.toSorted(compareRead);
+  const sorted = files.toSorted((a, b) => (`${a.url} ${a.reference}` < `${b.url} ${b.reference}` ? -1 : 1));
   const lines = sorted.map(({ url, reference, sha256 }) => `${sha256} ${url} ${reference}\n`);
   return {
     run_id: runId,
     files: files.length,
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
-    digest: createHash('sha256').update(lines.join('')).digest('hex'),
+    digest: hash('sha256', lines.join('')),
     first: sorted
       .slice(0, NAMED)
       .map(({ url, sha256, bytes, fetched_at }) => ({ url, sha256, bytes, fetched_at })),
@@ -52,7 +46,7 @@ export async function writeSources(
   scratch: string,
 ): Promise<void> {
   await using duck = await DuckSession.open({ scratch });
-  await duck.run(WRITE_SOURCES, { files: JSON.stringify(files), file: join(runDirectory, SOURCES) });
+  await duck.run(sql('write-sources'), { files: JSON.stringify(files), file: join(runDirectory, SOURCES) });
 }
 
 /** The files that the newest run since `good` read or confirmed. */
@@ -78,7 +72,7 @@ export async function readSources(
   const lists: SourceFile[][] = [];
   for (const run of runs) {
     const file = run && join(run.directory, SOURCES);
-    lists.push(file === null ? [] : await duck.select(listedFile, READ_SOURCES, { file }));
+    lists.push(file === null ? [] : await duck.select(listedFile, sql('read-sources'), { file }));
   }
   return lists;
 }
@@ -166,21 +160,12 @@ export function filesBySeries(
   slugs: readonly string[],
 ): Map<string, UpstreamFile[]> {
   const bySeries = new Map(slugs.map((slug): [string, UpstreamFile[]] => [slug, []]));
-  for (const same of Map.groupBy(list.toSorted(compareFiles), contentKey).values()) {
-    const [first] = same;
+  for (const [, same] of [...Map.groupBy(list, contentKey)].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const [first] = same.sort((a, b) => (a.fetched_at < b.fetched_at ? -1 : 1));
     if (!first) continue;
-    const { url, sha256, bytes } = first;
-    const fetched_at = same.reduce(
-      (earliest, one) => (one.fetched_at < earliest ? one.fetched_at : earliest),
-      first.fetched_at,
-    );
+    const { url, sha256, bytes, fetched_at } = first;
     const file = { url, sha256, bytes, fetched_at };
     for (const slug of new Set(same.flatMap(({ series }) => series))) bySeries.get(slug)?.push(file);
   }
   return bySeries;
-}
-
-function compareFiles(a: UpstreamFile, b: UpstreamFile): number {
-  const [first, second] = [contentKey(a), contentKey(b)];
-  return first < second ? -1 : Number(first > second);
 }

@@ -74,24 +74,34 @@ export class DuckSession {
     onChunk: (columns: DuckDBValue[][], rows: number) => void,
     parameters?: SqlParameters,
   ): Promise<void> {
-    const result = await this.#connection.stream(sql, parameters);
-    for (;;) {
-      const chunk = await result.fetchChunk();
-      if (chunk === null || chunk.rowCount === 0) return;
+    for await (const chunk of await this.#connection.stream(sql, parameters))
       onChunk(chunk.getColumns(), chunk.rowCount);
-    }
   }
 
-  /** Appends whole columns of equal length to a table. */
-  async fill(table: string, columns: readonly { type: DuckDBType; values: AppendColumn }[]): Promise<void> {
-    const appender = await this.appender(
-      table,
-      columns.map(({ type }) => type),
-    );
-    appender.append(
-      columns.map(({ values }) => values),
-      columns[0]?.values.length ?? 0,
-    );
+  /** Streams the result of a query in groups of neighbouring rows with the same first cells. @param key how many */
+  async *groups(sql: string, key: number, parameters?: SqlParameters): AsyncGenerator<DuckDBValue[][]> {
+    let group: DuckDBValue[][] = [];
+    for await (const rows of (await this.#connection.stream(sql, parameters)).yieldRows())
+      for (const row of rows) {
+        const [first] = group;
+        if (first?.slice(0, key).some((cell, at) => cell !== row[at])) {
+          yield group;
+          group = [];
+        }
+        group.push(row);
+      }
+    if (group.length > 0) yield group;
+  }
+
+  /** Appends rows to a table with the given column types. */
+  async fill(
+    table: string,
+    types: readonly DuckDBType[],
+    rows: readonly (readonly DuckDBValue[])[],
+  ): Promise<void> {
+    const appender = await this.appender(table, types);
+    const columns = types.map((_, at) => rows.map((row) => row[at] ?? null));
+    appender.append(columns, rows.length);
     appender.close();
   }
 

@@ -1,4 +1,8 @@
 /** Errors shown to the person who runs the build. */
+import { CuratedError } from '../../data/curated/curated.ts';
+import { LockHeldError, LockLostError } from '../../data/runtime/file-lock.ts';
+import { PrivateRedisError } from '../../data/runtime/private-redis.ts';
+import { SettingsError } from '../../data/runtime/settings.ts';
 
 /**
  * Faults of this machine (such as a full disk), as opposed to faults of a provider or its files. They fail the whole run
@@ -34,4 +38,18 @@ export const describeError = (error: unknown): string =>
 /** A command that cannot be carried out as asked. The message is a sentence for the person who asked. */
 export class CommandError extends Error {
   override name = 'CommandError';
+}
+
+/** The command line was not understood. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+/** Errors whose message is written for the person at the terminal. */
+const EXPECTED = [CommandError, CuratedError, LockHeldError, LockLostError, PrivateRedisError, SettingsError];
+
+/** What is printed of an error: the message of an expected one, the stack of any other. */
+export function printedError(error: unknown): string {
+  const isExpected = EXPECTED.some((known) => error instanceof known);
+  return String(error instanceof Error ? (isExpected ? error.message : error.stack) : error);
 }

@@ -1,7 +1,7 @@
 /** Files on disk: absent ones, replacement that survives a power cut (write a draft, flush, rename), hashes, and compressed JSON. */
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompressSync } from 'node:zlib';
@@ -22,6 +22,21 @@ export function whenAbsent<Value>(value: Value): (error: unknown) => Value {
 export async function syncDirectory(path: string): Promise<void> {
   await using handle = await open(path, 'r');
   await handle.sync();
+}
+
+/** Moves flushed files into place: makes their folders, and flushes these. @param move renames, unless given */
+export async function moveFiles(
+  files: Iterable<readonly [from: string, to: string]>,
+  move: (from: string, to: string) => Promise<void> = rename,
+): Promise<void> {
+  const folders = new Set<string>();
+  for (const [from, to] of files) {
+    const folder = dirname(to);
+    if (!folders.has(folder)) await mkdir(folder, { recursive: true });
+    folders.add(folder);
+    await move(from, to);
+  }
+  for (const folder of folders) await syncDirectory(folder);
 }
 
 const FLUSHES = 16;

@@ -190,6 +190,17 @@ export interface LockOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Works while holding a lock; see `acquireLock`. @throws {LockLostError} when it was lost meanwhile, too. */
+export async function withLock<Result>(
+  file: string,
+  what: string,
+  options: LockOptions,
+  work: (lock: FileLock) => Promise<Result>,
+): Promise<Result> {
+  const lock = await acquireLock(file, what, options);
+  return work(lock).finally(() => lock.release());
+}
+
 /**
  * Acquires a lock. A crashed holder's lock is waited for until it is stale, also without `wait_ms`.
  * @param what named in the error: `provider gapminder`.

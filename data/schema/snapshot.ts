@@ -129,6 +129,9 @@ export const ROUTE_FILES = {
 } as const;
 
 export const observationsFile = (indicatorId: string): string => `observations/${indicatorId}.parquet`;
+/** The indicators whose observations are among some files. */
+export const observedIndicators = (files: FileList): string[] =>
+  Object.keys(files).flatMap((name) => /^observations\/(.*)\.parquet$/.exec(name)?.[1] ?? []);
 export const bundleFile = (provider: string): string => `bundles/${provider}.parquet`;
 export const LATEST_FOLDER = 'latest/';
 export const latestFile = (provider: string, part: number): string =>
