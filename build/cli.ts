@@ -4,18 +4,12 @@
  * or countries lost, 4 read although series failed.
  */
 import { parseArgs } from 'node:util';
-import { CuratedError, loadCurated } from '../data/curated/curated.ts';
-import { LockHeldError } from '../data/runtime/file-lock.ts';
 import { createLog } from '../data/runtime/log.ts';
-import { readSettings, SettingsError } from '../data/runtime/settings.ts';
-import { runArchive } from './archive/run-archive.ts';
-import { findConnector } from './connectors/registry.ts';
-import { NothingToPublish, SnapshotError, withDecisions } from './editions/editions.ts';
+import { readSettings } from '../data/runtime/settings.ts';
 import { RunReporter } from './jobs/jobs.ts';
-import { CommandError } from './runtime/errors.ts';
-import { loggedProgress } from './runtime/progress.ts';
-import { loadDecisions, loadOverrides, tryOpenRedis } from './runtime/redis-connection.ts';
-import { type Step, type StepContext, type StepOptions, UsageError } from './step.ts';
+import { printedError, UsageError } from './runtime/errors.ts';
+import { tryOpenRedis } from './runtime/redis-connection.ts';
+import { OPTIONS, openContext, type Step, type StepOptions, type StepResult } from './step.ts';
 import { STEPS } from './steps.ts';
 
 /** What a command line needs of its process. */
@@ -34,24 +28,6 @@ ${[...STEPS].map(([name, { help }]) => `  ${name.padEnd(12)} ${help}`).join('\n'
   --json       print one JSON object
   --help       print this`;
 
-const OPTIONS = {
-  provider: { type: 'string', multiple: true },
-  run: { type: 'string' },
-  to: { type: 'string' },
-  force: { type: 'boolean' },
-  all: { type: 'boolean' },
-  delete: { type: 'boolean' },
-  yes: { type: 'boolean' },
-  without: { type: 'string' },
-  indicator: { type: 'string' },
-  reason: { type: 'string' },
-  json: { type: 'boolean' },
-  help: { type: 'boolean' },
-} as const;
-
-/** Errors whose message is written for the person at the terminal. All others show their stack. */
-const EXPECTED = [CuratedError, SettingsError, LockHeldError, NothingToPublish, CommandError, SnapshotError];
-
 /** Runs one command line and returns its exit code. Never throws. */
 export async function run(argv: readonly string[], io: CommandIo): Promise<number> {
   try {
@@ -62,70 +38,39 @@ export async function run(argv: readonly string[], io: CommandIo): Promise<numbe
     }
     const step = STEPS.get(name);
     if (!step) throw new UsageError(name === '' ? 'which step?' : `there is no step "${name}"`);
-    const { context, close } = await openContext(step, io);
-    const { result, lines, exitCode } = await step.run(context, options).finally(close);
+    const { result, lines, exitCode } = await perform(step, options, io);
     io.stdout.write(`${json ? JSON.stringify(result) : lines.join('\n')}\n`);
     return exitCode;
   } catch (error) {
-    return report(error, io);
+    const isUsage = error instanceof UsageError;
+    io.stderr.write(isUsage ? `${error.message}\n\n${USAGE}\n` : `${printedError(error)}\n`);
+    return isUsage ? 2 : 1;
   }
 }
 
-function parse(argv: readonly string[]): {
-  name: string;
-  options: StepOptions;
-  json: boolean;
-  help: boolean;
-} {
+function parse(argv: readonly string[]) {
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
     const { json = false, help = false, ...options } = values;
     const [name = '', ...rest] = positionals;
     const [argument] = STEPS.get(name)?.takesArgument ? rest.splice(0, 1) : [];
     if (rest[0] !== undefined) throw new UsageError(`"${rest[0]}" was not expected`);
-    return { name, options: { ...options, ...(argument === undefined ? {} : { argument }) }, json, help };
+    return { name, options: { ...options, argument }, json, help };
   } catch (error) {
     throw error instanceof UsageError ? error : new UsageError((error as Error).message);
   }
 }
 
-async function openContext(step: Step, io: CommandIo) {
-  const { signal } = io;
-  const settings = readSettings(io.env);
-  const curated = await loadCurated(settings.CURATED_DIR);
+async function perform(step: Step, options: StepOptions, { env, signal }: CommandIo): Promise<StepResult> {
+  const settings = readSettings(env);
   const connection = step.usesRedis ? await tryOpenRedis(settings, createLog(settings)) : null;
   const reporter = connection && new RunReporter(connection.redis, Date.now);
-  const log = reporter ? createLog(settings, reporter) : createLog(settings);
-  const decisions = () => loadDecisions(connection?.redis ?? null, settings, log);
-  const context: StepContext = {
-    settings,
-    curated: withDecisions(curated, await decisions()),
-    decisions,
-    findConnector,
-    now: Date.now,
-    log,
-    overrides: () => loadOverrides(connection?.redis ?? null, settings, log),
-    observer: loggedProgress(log, reporter),
-    signal,
-    ...(connection && {
-      archive: () => runArchive({ redis: connection.redis, settings, now: Date.now, log, signal }),
-    }),
-    ...(reporter && { signalFor: (subject) => reporter.signalFor(subject) }),
-  };
-  const close = async (): Promise<void> => {
+  try {
+    const log = reporter ? createLog(settings, reporter) : createLog(settings);
+    const opened = { redis: connection?.redis ?? null, reporter, log, signal };
+    return await step.run(await openContext(settings, opened), options);
+  } finally {
     await reporter?.close();
     await connection?.close();
-  };
-  return { context, close };
-}
-
-/** Prints an error and returns the exit code for it. */
-function report(error: unknown, { stderr }: CommandIo): number {
-  if (error instanceof UsageError) {
-    stderr.write(`${error.message}\n\n${USAGE}\n`);
-    return 2;
   }
-  const isExpected = EXPECTED.some((known) => error instanceof known);
-  stderr.write(`${error instanceof Error ? (isExpected ? error.message : error.stack) : String(error)}\n`);
-  return 1;
 }

@@ -112,17 +112,15 @@ export function nightlyExitCode(summary: NightlySummary): 0 | 1 | 3 {
 
 /** Splits providers into due and not due. */
 async function selectDue(
-  deps: NightlyDependencies,
-  options: NightlyOptions,
+  { curated, settings, now }: NightlyDependencies,
+  { providers: named, all }: NightlyOptions,
 ): Promise<{ due: string[]; notDue: string[] }> {
-  const { curated, settings, now } = deps;
-  const named = options.providers;
   const due: string[] = [];
   const notDue: string[] = [];
   for (const [id, definition] of curated.providers) {
     if (named ? !named.includes(id) : !definition.enabled) continue;
     const records = await new ProviderLake(settings.LAKE_DIR, id).records();
-    const isIncluded = named !== undefined || options.all || isDue(definition, records, now());
+    const isIncluded = named !== undefined || all || isDue(definition, records, now());
     (isIncluded ? due : notDue).push(id);
   }
   return { due, notDue };

@@ -1,26 +1,64 @@
-/** What a step of the command line is. */
-import type { Curated } from '../data/curated/curated.ts';
+/** What a step of the command line is, and what steps and jobs work with. */
+import type { parseArgs } from 'node:util';
+import type { Logger } from 'pino';
+import { type Curated, loadCurated } from '../data/curated/curated.ts';
+import type { RedisClient } from '../data/runtime/redis.ts';
 import type { Settings } from '../data/runtime/settings.ts';
+import { runArchive } from './archive/run-archive.ts';
+import { findConnector } from './connectors/registry.ts';
+import { withDecisions } from './editions/editions.ts';
+import type { RunReporter } from './jobs/jobs.ts';
 import type { NightlyDependencies } from './nightly.ts';
+import { loggedProgress } from './runtime/progress.ts';
+import { loadDecisions, loadOverrides } from './runtime/redis-connection.ts';
 
-export interface StepOptions {
-  provider?: string[];
-  run?: string;
-  to?: string;
-  force?: boolean;
-  all?: boolean;
-  delete?: boolean;
-  yes?: boolean;
-  without?: string;
-  indicator?: string;
-  reason?: string;
-  /** What follows the step: of `inspect`, a directory or a URL. */
-  argument?: string;
-}
+/** Those of the command line; each step takes some. */
+export const OPTIONS = {
+  provider: { type: 'string', multiple: true },
+  run: { type: 'string' },
+  to: { type: 'string' },
+  force: { type: 'boolean' },
+  all: { type: 'boolean' },
+  delete: { type: 'boolean' },
+  yes: { type: 'boolean' },
+  without: { type: 'string' },
+  indicator: { type: 'string' },
+  reason: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const;
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
+/** `argument` follows the step: of `inspect`, a directory or a URL. */
+export type StepOptions = Omit<Values, 'json' | 'help'> & { argument?: string | undefined };
 
 export interface StepContext extends NightlyDependencies {
   settings: Settings;
   curated: Curated;
+}
+
+interface Opened {
+  /** Without it nothing is archived. */
+  redis: RedisClient | null;
+  reporter: RunReporter | null;
+  log: Logger;
+  signal: AbortSignal;
+}
+
+/** With the curated data of this moment. */
+export async function openContext(
+  settings: Settings,
+  { redis, reporter, log, signal }: Opened,
+): Promise<StepContext> {
+  const decisions = () => loadDecisions(redis, settings, log);
+  return {
+    ...{ settings, decisions, findConnector, now: Date.now, log, signal },
+    curated: withDecisions(await loadCurated(settings.CURATED_DIR), await decisions()),
+    overrides: () => loadOverrides(redis, settings, log),
+    observer: loggedProgress(log, reporter),
+    ...(redis && { archive: () => runArchive({ redis, settings, now: Date.now, log, signal }) }),
+    ...(reporter && { signalFor: (subject: string) => reporter.signalFor(subject) }),
+  };
 }
 
 /** `result` is printed with `--json`, `lines` without it. */
@@ -30,16 +68,9 @@ export interface StepResult {
   exitCode: number;
 }
 
-/** The command line was not understood. */
-export class UsageError extends Error {
-  override name = 'UsageError';
-}
-
-export type RunStep = (context: StepContext, options: StepOptions) => Promise<StepResult>;
-
 export interface Step {
-  run: RunStep;
   help: string;
+  run(context: StepContext, options: StepOptions): Promise<StepResult>;
   takesArgument?: boolean;
   /** Reports its run to Redis, or reads from it. */
   usesRedis?: boolean;

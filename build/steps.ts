@@ -2,6 +2,7 @@
 
 import type { Curated } from '../data/curated/curated.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
+import { observedIndicators } from '../data/schema/snapshot.ts';
 import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
 import {
   buildSnapshot,
@@ -16,9 +17,9 @@ import { inspect } from './inspect/inspect.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
 import { type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
 import { qualityLine } from './quality/quality.ts';
-import { CommandError } from './runtime/errors.ts';
+import { CommandError, UsageError } from './runtime/errors.ts';
 import { SNAPSHOT_STEPS } from './snapshot-steps.ts';
-import { type RunStep, type Step, type StepContext, type StepResult, UsageError } from './step.ts';
+import type { Step, StepContext, StepResult } from './step.ts';
 
 /**
  * Returns the given provider ids, or all enabled ones.
@@ -42,21 +43,6 @@ function ingestExitCode(records: readonly RunRecord[]): 0 | 1 | 3 | 4 {
   return records.some(({ lost_places: lost = [] }) => lost.length > 0) ? 3 : 0;
 }
 
-const ingest: RunStep = async (context, { provider, force = false }) => {
-  const { curated, settings } = context;
-  const records: RunRecord[] = [];
-  const lines: string[] = [];
-  for (const id of selectProviders(curated, provider)) {
-    const record = await ingestProvider(context, id, { force });
-    const lake = new ProviderLake(settings.LAKE_DIR, id);
-    const definition = curated.providers.get(id);
-    const withheld = definition ? listWithheld(await readWithheldSeries(lake, definition, curated)) : [];
-    records.push(record);
-    lines.push(...runReport(record, lake.recordFile(record.run_id)), ...withheld);
-  }
-  return { result: records, lines, exitCode: ingestExitCode(records) };
-};
-
 /** What goes with the definition of a provider, and how to say that it may. */
 async function lossOf({ settings, curated }: StepContext, provider: string): Promise<string> {
   if (curated.providers.has(provider))
@@ -65,27 +51,12 @@ async function lossOf({ settings, curated }: StepContext, provider: string): Pro
   const served = await storage.current();
   const list = served?.manifest.providers[provider];
   if (list === undefined) return `the served snapshot has nothing of ${provider}`;
-  const indicators = Object.keys(await storage.readList(list)).filter((name) =>
-    name.startsWith('observations/'),
-  );
+  const indicators = observedIndicators(await storage.readList(list));
   return (
     `${indicators.length} indicators of ${provider} and their history in ${(await storage.ids()).length} editions will answer ` +
     `no more. Are you sure? Then add --yes: materialise --without ${provider} --yes`
   );
 }
-
-const materialise: RunStep = async (context, { without, yes = false }) => {
-  if (without !== undefined && !yes) throw new CommandError(await lossOf(context, without));
-  const withoutProviders = without === undefined ? [] : [without];
-  const summary = await buildSnapshot({ ...context, withoutProviders });
-  const { counts, reused, withheld } = summary;
-  const line = `${describeBuild(summary)}: ${counts.indicators} indicators (${reused} unchanged), ${counts.observations} observations`;
-  return {
-    result: summary,
-    lines: [line, ...withheld.flatMap(describeWithheld), qualityLine(summary.quality)],
-    exitCode: 0,
-  };
-};
 
 /** Empty when the archive was not part of the step. */
 function archiveLines({ archive, archive_error: error }: NightlySummary): string[] {
@@ -110,119 +81,137 @@ function nightlyResult(summary: NightlySummary): StepResult {
   };
 }
 
-const nightlyStep: RunStep = async (context, { provider, all = false }) => {
-  if (provider) selectProviders(context.curated, provider);
-  return nightlyResult(await nightly(context, { all, ...(provider ? { providers: provider } : {}) }));
-};
-
-/** Publishes the starter data of the providers whose upstream has not been read. */
-const starter: RunStep = async (context) => {
-  const providers: string[] = [];
-  for (const { id, enabled, starter: layout } of context.curated.providers.values()) {
-    if (!enabled || !layout) continue;
-    const records = await new ProviderLake(context.settings.LAKE_DIR, id).records();
-    if (lastGood(records) === null) providers.push(id);
-  }
-  const summary = await nightly(context, { providers, withoutArchive: true, starter: true });
-  const result = nightlyResult(summary);
-  // A first start has little to say when all is well.
-  return result.exitCode === 0 && summary.build
-    ? { ...result, lines: [describeBuild(summary.build)] }
-    : result;
-};
-
-const archive: RunStep = async ({ archive: run }) => {
-  if (!run) throw new CommandError('Redis is not configured: nothing can be archived');
-  const summary = await run();
-  const troubles = archiveWarnings(summary);
-  return {
-    result: summary,
-    lines: [archiveSummaryLine(summary), ...troubles],
-    exitCode: troubles.length > 0 ? 1 : 0,
-  };
-};
-
-const accept: RunStep = async (context, { provider, run }) => {
-  const [id] = provider ?? [];
-  if (id === undefined || run === undefined) throw new UsageError('accept needs --provider and --run');
-  selectProviders(context.curated, [id]);
-  const record = await acceptRun(context, id, run);
-  return { result: record, lines: [`${id}: run ${run} accepted as ${record.run_id}`], exitCode: 0 };
-};
-
-const list: RunStep = async ({ settings, curated }) => {
-  const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
-  const [current, ids] = [await storage.currentId(), await storage.ids()];
-  const providers = await Promise.all(
-    [...curated.providers.keys()].map(async (id) => {
-      const lake = new ProviderLake(settings.LAKE_DIR, id);
-      const [runs, good] = [await lake.records(), await lake.current()];
-      return { provider: id, current: good?.record.run_id ?? null, runs };
-    }),
-  );
-  const mark = (isCurrent: boolean): string => (isCurrent ? '*' : ' ');
-  const runLines = providers.flatMap(({ provider, current: good, runs }) =>
-    runs.map(
-      (run) => `${mark(run.run_id === good)} ${provider} ${run.run_id} ${run.status} ${run.rows_written}`,
-    ),
-  );
-  return {
-    result: { current, snapshots: ids, providers },
-    lines: [...ids.map((id) => `${mark(id === current)} ${id}`), ...runLines],
-    exitCode: 0,
-  };
-};
-
-const inspectStep: RunStep = async ({ settings, curated, log, now, signal }, { argument, provider }) => {
-  if (argument === undefined) throw new UsageError('inspect needs a directory, a file or a URL');
-  const inspection = await inspect({
-    location: argument,
-    id: provider?.[0],
-    curated,
-    curatedDir: settings.CURATED_DIR,
-    log,
-    now,
-    signal: signal ?? new AbortController().signal,
-  });
-  const { file, findings, isReadable, command } = inspection;
-  const lines = [...findings, `wrote ${file}; check what it marks as a guess, then: ${command}`];
-  return { result: inspection, lines, exitCode: isReadable ? 0 : 1 };
-};
-
 const ALL: Readonly<Record<string, Step>> = {
   ingest: {
-    run: ingest,
     help: 'read providers into the lake (--provider ID, several times; --force)',
     usesRedis: true,
+    async run(context, { provider, force = false }) {
+      const { curated, settings } = context;
+      const records: RunRecord[] = [];
+      const lines: string[] = [];
+      for (const id of selectProviders(curated, provider)) {
+        const record = await ingestProvider(context, id, { force });
+        const lake = new ProviderLake(settings.LAKE_DIR, id);
+        const definition = curated.providers.get(id);
+        const withheld = definition ? listWithheld(await readWithheldSeries(lake, definition, curated)) : [];
+        records.push(record);
+        lines.push(...runReport(record, lake.recordFile(record.run_id)), ...withheld);
+      }
+      return { result: records, lines, exitCode: ingestExitCode(records) };
+    },
   },
   materialise: {
-    run: materialise,
     help: 'build a snapshot from the lake, verify and publish it (--without PROVIDER --yes, once its definition is deleted)',
     usesRedis: true,
+    async run(context, { without, yes = false }) {
+      if (without !== undefined && !yes) throw new CommandError(await lossOf(context, without));
+      const withoutProviders = without === undefined ? [] : [without];
+      const summary = await buildSnapshot({ ...context, withoutProviders });
+      const { counts, reused, withheld } = summary;
+      const line = `${describeBuild(summary)}: ${counts.indicators} indicators (${reused} unchanged), ${counts.observations} observations`;
+      return {
+        result: summary,
+        lines: [line, ...withheld.flatMap(describeWithheld), qualityLine(summary.quality)],
+        exitCode: 0,
+      };
+    },
   },
   nightly: {
-    run: nightlyStep,
     help: 'ingest what is due, then build and publish once, then archive (--provider ID, --all)',
     usesRedis: true,
+    async run(context, { provider, all = false }) {
+      if (provider) selectProviders(context.curated, provider);
+      return nightlyResult(await nightly(context, { all, ...(provider ? { providers: provider } : {}) }));
+    },
   },
   starter: {
-    run: starter,
     help: 'publish data/starter for the providers that were never read',
     usesRedis: true,
+    async run(context) {
+      const providers: string[] = [];
+      for (const { id, enabled, starter: layout } of context.curated.providers.values()) {
+        if (!enabled || !layout) continue;
+        const records = await new ProviderLake(context.settings.LAKE_DIR, id).records();
+        if (lastGood(records) === null) providers.push(id);
+      }
+      const summary = await nightly(context, { providers, withoutArchive: true, starter: true });
+      const result = nightlyResult(summary);
+      // A first start has little to say when all is well.
+      return result.exitCode === 0 && summary.build
+        ? { ...result, lines: [describeBuild(summary.build)] }
+        : result;
+    },
   },
   ...SNAPSHOT_STEPS,
   archive: {
-    run: archive,
     help: 'move old ledger, audit and usage entries from Redis to Parquet',
     usesRedis: true,
+    async run({ archive: run }) {
+      if (!run) throw new CommandError('Redis is not configured: nothing can be archived');
+      const summary = await run();
+      const troubles = archiveWarnings(summary);
+      return {
+        result: summary,
+        lines: [archiveSummaryLine(summary), ...troubles],
+        exitCode: troubles.length > 0 ? 1 : 0,
+      };
+    },
   },
-  accept: { run: accept, help: 'accept a held run (--provider ID --run ID)', usesRedis: true },
+  accept: {
+    help: 'accept a held run (--provider ID --run ID)',
+    usesRedis: true,
+    async run(context, { provider, run }) {
+      const [id] = provider ?? [];
+      if (id === undefined || run === undefined) throw new UsageError('accept needs --provider and --run');
+      selectProviders(context.curated, [id]);
+      const record = await acceptRun(context, id, run);
+      return { result: record, lines: [`${id}: run ${run} accepted as ${record.run_id}`], exitCode: 0 };
+    },
+  },
   inspect: {
-    run: inspectStep,
     help: 'read an unknown directory or URL and write a first definition (inspect WHERE, --provider ID)',
     takesArgument: true,
+    async run({ settings, curated, log, now, signal }, { argument, provider }) {
+      if (argument === undefined) throw new UsageError('inspect needs a directory, a file or a URL');
+      const inspection = await inspect({
+        location: argument,
+        id: provider?.[0],
+        curated,
+        curatedDir: settings.CURATED_DIR,
+        log,
+        now,
+        signal: signal ?? new AbortController().signal,
+      });
+      const { file, findings, isReadable, command } = inspection;
+      const lines = [...findings, `wrote ${file}; check what it marks as a guess, then: ${command}`];
+      return { result: inspection, lines, exitCode: isReadable ? 0 : 1 };
+    },
   },
-  list: { run: list, help: 'show snapshots and runs' },
+  list: {
+    help: 'show snapshots and runs',
+    async run({ settings, curated }) {
+      const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
+      const [current, ids] = [await storage.currentId(), await storage.ids()];
+      const providers = await Promise.all(
+        [...curated.providers.keys()].map(async (id) => {
+          const lake = new ProviderLake(settings.LAKE_DIR, id);
+          const [runs, good] = [await lake.records(), await lake.current()];
+          return { provider: id, current: good?.record.run_id ?? null, runs };
+        }),
+      );
+      const mark = (isCurrent: boolean): string => (isCurrent ? '*' : ' ');
+      const runLines = providers.flatMap(({ provider, current: good, runs }) =>
+        runs.map(
+          (run) => `${mark(run.run_id === good)} ${provider} ${run.run_id} ${run.status} ${run.rows_written}`,
+        ),
+      );
+      return {
+        result: { current, snapshots: ids, providers },
+        lines: [...ids.map((id) => `${mark(id === current)} ${id}`), ...runLines],
+        exitCode: 0,
+      };
+    },
+  },
 };
 
 /** Steps by the name typed on the command line. */

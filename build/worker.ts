@@ -9,19 +9,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { constants, setPriority } from 'node:os';
 import { parseArgs } from 'node:util';
-import { CuratedError, loadCurated } from '../data/curated/curated.ts';
 import { JobService } from '../data/runtime/jobs.ts';
 import { createLog, flushLog } from '../data/runtime/log.ts';
-import { PrivateRedisError } from '../data/runtime/private-redis.ts';
 import { connectRedis, type RedisClient } from '../data/runtime/redis.ts';
-import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
+import { readSettings, type Settings } from '../data/runtime/settings.ts';
 import { runUntilStopped, type ShutdownHook, STOP_SIGNALS } from '../data/runtime/stop-signals.ts';
-import { runArchive } from './archive/run-archive.ts';
-import { findConnector } from './connectors/registry.ts';
-import { withDecisions } from './editions/editions.ts';
 import { createHandlers, RunReporter, recoverRuns, startJobWorker } from './jobs/jobs.ts';
-import { loggedProgress } from './runtime/progress.ts';
-import { loadDecisions, loadOverrides, openStore } from './runtime/redis-connection.ts';
+import { printedError } from './runtime/errors.ts';
+import { openStore } from './runtime/redis-connection.ts';
+import { openContext } from './step.ts';
 
 /** A nightly run occupies a slot while it waits for its own ingestions. */
 const NIGHTLY_SLOTS = 1;
@@ -42,20 +38,7 @@ async function start(
   shutdownHooks.push(async () => jobConnection.disconnect());
   const jobs = new JobService(redis, Date.now);
   shutdownHooks.push(() => jobs.close());
-  const decisions = () => loadDecisions(redis, settings, log);
-  const createContext = async (signal: AbortSignal) => ({
-    settings,
-    curated: withDecisions(await loadCurated(settings.CURATED_DIR), await decisions()),
-    decisions,
-    findConnector,
-    now: Date.now,
-    log,
-    overrides: () => loadOverrides(redis, settings, log),
-    observer: loggedProgress(log, reporter),
-    signal,
-    archive: () => runArchive({ redis, settings, now: Date.now, log, signal }),
-    signalFor: (subject: string) => reporter.signalFor(subject),
-  });
+  const createContext = (signal: AbortSignal) => openContext(settings, { redis, reporter, log, signal });
   const recover = (): Promise<void> => recoverRuns(settings, reporter, Date.now, log);
   await recover();
   stopping.throwIfAborted();
@@ -112,14 +95,6 @@ async function answers(redis: RedisClient): Promise<boolean> {
   return Promise.race([ping, timeout.promise]).finally(() => clearTimeout(timer));
 }
 
-/** Errors whose message is written for the person at the terminal. All others show their stack. */
-const EXPECTED = [SettingsError, CuratedError, PrivateRedisError];
-
-function printError(error: unknown): void {
-  const isExpected = EXPECTED.some((known) => error instanceof known);
-  console.error(error instanceof Error ? (isExpected ? error.message : error.stack) : String(error));
-}
-
 /** Gives way to a gateway on the same machine. */
 function lowerPriority(): void {
   try {
@@ -139,6 +114,6 @@ try {
     [...STOP_SIGNALS, 'disconnect'],
   );
 } catch (error) {
-  printError(error);
+  console.error(printedError(error));
   process.exit(1);
 }
