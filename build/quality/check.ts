@@ -4,7 +4,7 @@ import type { Curated } from '../../data/curated/curated.ts';
 import type { AggregateDeviation } from '../../data/schema/groups.ts';
 import type { FoundDoubt, QualityFinding, SeriesStatistics } from '../../data/schema/quality.ts';
 import type { QualityKindName } from '../../data/schema/quality-kinds.ts';
-import type { IndicatorRecord } from '../../data/schema/records.ts';
+import { INDICATOR_ID, type IndicatorRecord } from '../../data/schema/records.ts';
 import { type ConceptLink, providerOf } from '../../data/schema/snapshot.ts';
 import type { SeriesTraits } from '../../data/schema/traits.ts';
 import type { PlannedIndicator, PlannedProvider } from '../editions/plan/plan-snapshot.ts';
@@ -85,13 +85,14 @@ export interface QualityCheck {
 }
 
 /** `26,347`, `533.2`, `0.0512`, `1.2E21`: at least four digits. */
-export const figure = (value: number): string =>
-  value.toLocaleString('en', {
-    ...(Math.abs(value) >= 1e20 || (Math.abs(value) < 1e-20 && value !== 0)
-      ? { notation: 'scientific' }
-      : {}),
-    ...(Math.abs(value) >= 1000 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 4 }),
+export function figure(value: number): string {
+  const size = Math.abs(value);
+  const isExtreme = size >= 1e20 || (size < 1e-20 && value !== 0);
+  return value.toLocaleString('en', {
+    ...(isExtreme && { notation: 'scientific' }),
+    ...(size >= 1000 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 4 }),
   });
+}
 
 /** `1 country`, `2 countries`. */
 export const counted = (count: number, one: string, many: string): string =>
@@ -107,23 +108,16 @@ export const quote = (text: string): string => `“${text}”`;
 export const andMore = (countries: readonly string[]): string =>
   countries.length > 1 ? `; ${counted(countries.length - 1, 'more country', 'more countries')}` : '';
 
-/** A doubt about one series, with another series, places and years where `more` names them. */
-export const doubtAbout = (
+/** A doubt about a series, or about a provider, by its id; with another series, places and years where `more` names them. */
+export function doubtAbout(
   kind: QualityKindName,
   id: string,
   message: string,
   extent = 1,
   more: Partial<FoundDoubt> = {},
-): FoundDoubt => ({
-  ...{
-    kind,
-    provider: providerOf(id),
-    indicator: id,
-    other: null,
-    countries: [],
-    years: null,
-    extent,
-    message,
-  },
-  ...more,
-});
+): FoundDoubt {
+  const subject = INDICATOR_ID.test(id)
+    ? { provider: providerOf(id), indicator: id }
+    : { provider: id, indicator: null };
+  return { kind, ...subject, other: null, countries: [], years: null, extent, message, ...more };
+}

@@ -5,11 +5,11 @@
  * The reports of all nights are in `<LAKE_DIR>/quality/<night>.parquet`, a row a finding. A night is a day (UTC); of several
  * builds on one day the last one counts. They are small and kept for ever.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { draftReplacement, type Replacement } from '../../data/runtime/durable-files.ts';
-import { readSql } from '../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../data/runtime/sql-files.ts';
 import { QUALITY_REPORTS } from '../../data/schema/lake.ts';
 import {
   decisionKey,
@@ -27,10 +27,7 @@ type Identity = Pick<FoundDoubt, 'kind' | 'provider' | 'indicator' | 'other'>;
 
 /** The same every night. */
 export function findingId({ kind, provider, indicator, other }: Identity): string {
-  return createHash('sha256')
-    .update(JSON.stringify([kind, provider, indicator, other]))
-    .digest('hex')
-    .slice(0, 16);
+  return hash('sha256', JSON.stringify([kind, provider, indicator, other])).slice(0, 16);
 }
 
 /** Finds the decision about a doubt by kind and subjects; it may name a pair in either order. */
@@ -149,7 +146,7 @@ function compareFindings(a: QualityFinding, b: QualityFinding): number {
   );
 }
 
-const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 function countFindings(
   findings: readonly QualityFinding[],
@@ -169,8 +166,7 @@ function countFindings(
   };
 }
 
-const READ_FINDINGS = readSql(import.meta.url, 'sql/read-findings.sql');
-const WRITE_FINDINGS = readSql(import.meta.url, 'sql/write-findings.sql');
+const sql = sqlOf(import.meta.url);
 
 const REPORT = /^(\d{4}-\d{2}-\d{2})\.parquet$/;
 
@@ -192,7 +188,7 @@ export class QualityReports {
 
   /** The findings of a night. @throws when its report cannot be read. */
   async read(duck: DuckSession, night: string): Promise<QualityFinding[]> {
-    return qualityFindings.parse(await duck.rows(READ_FINDINGS, { file: this.#file(night) }));
+    return qualityFindings.parse(await duck.rows(sql('read-findings'), { file: this.#file(night) }));
   }
 
   /** Writes the report of a night beside the others; it becomes visible by `commit`. */
@@ -201,20 +197,16 @@ export class QualityReports {
     { night, findings }: { night: string; findings: readonly QualityFinding[] },
   ): Promise<Replacement> {
     await mkdir(this.directory, { recursive: true });
-    await this.#removeDrafts();
+    // What a crash left; one build runs at a time.
+    for (const name of await readdir(this.directory))
+      if (name.endsWith('.tmp')) await rm(join(this.directory, name), { force: true });
     const scratch = join(this.directory, `.scratch-${night}.tmp`);
     try {
-      await duck.run(WRITE_FINDINGS, { findings: JSON.stringify(findings), file: scratch });
+      await duck.run(sql('write-findings'), { findings: JSON.stringify(findings), file: scratch });
       return await draftReplacement(this.#file(night), await readFile(scratch));
     } finally {
       await rm(scratch, { force: true });
     }
-  }
-
-  /** What a crash left; one build runs at a time. */
-  async #removeDrafts(): Promise<void> {
-    const drafts = (await readdir(this.directory)).filter((name) => name.endsWith('.tmp'));
-    for (const name of drafts) await rm(join(this.directory, name), { force: true });
   }
 
   #file(night: string): string {

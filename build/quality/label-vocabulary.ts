@@ -5,8 +5,7 @@
  * Two texts of one series contradict when both claim something of an aspect and nothing in common. The words are in
  * `data/label-words.csv`.
  */
-import { FILLER, normalise, PARTS } from './concept-words.ts';
-import { wordsFor, wordsOfKinds } from './label-words.ts';
+import { FILLER, normalise, PARTS, wordsFor, wordsOfKinds } from './concept-words.ts';
 
 /** `measure`, `denominator`, `base`, `currency`, `sex` and so on. */
 export type Aspect = string;
@@ -30,6 +29,10 @@ function prepare(text: string): string {
   const marked = text.replaceAll('/', ' per ').replaceAll(/[()]|[,;:](?!\d)/g, ' < ');
   return normalise(marked).replaceAll(/\bper ?cent(?:age)?\b|\bpct\b|\bperc\b/g, '%');
 }
+
+/** Whether a text claims a value of an aspect. */
+export const says = (claims: Claims, aspect: Aspect, value: string): boolean =>
+  claims.get(aspect)?.has(value) === true;
 
 /** Parses one text of a label: a name, a unit, or the words of a slug. */
 export function readClaims(text: string): Claims {
@@ -117,15 +120,15 @@ export function missingPriceBasis(name: string, unit: string): string | null {
   const ofUnit = readClaims(unit);
   const claims = readClaims(`${name} ${unit}`);
   const [label, plain] = [prepare(`${name}, ${unit}`), prepare(unit)];
-  const isConstant = claims.get('prices')?.has('constant') === true;
+  const isConstant = says(claims, 'prices', 'constant');
   const isMoney =
-    ofUnit.get('measure')?.has('money') === true ||
+    says(ofUnit, 'measure', 'money') ||
     (isConstant && (OTHER_MONEY.test(plain) || (AT_CONSTANT_PRICES.test(label) && !NO_AMOUNT.test(label))));
-  if (!isMoney || claims.get('currency')?.has('national') === true) return null;
+  if (!isMoney || says(claims, 'currency', 'national')) return null;
   if (isConstant && /\b(?:19|20)\d\d\b/.test(plain)) return null;
   // Readers see the unit beside the figures, without the name.
-  if (ofUnit.get('prices')?.has('constant')) return 'constant prices without their year';
-  if (claims.has('base year') || claims.get('prices')?.has('current') === true) return null;
+  if (says(ofUnit, 'prices', 'constant')) return 'constant prices without their year';
+  if (claims.has('base year') || says(claims, 'prices', 'current')) return null;
   return isConstant ? 'constant prices without their year' : 'no prices';
 }
 
@@ -140,11 +143,8 @@ const MAGNITUDE = /\b(?:thousand|million|billion|trillion)/;
 /** Money that a name states in brackets in another magnitude than the unit; null when they agree or the name states none. */
 export function otherMagnitude(name: string, unit: string): { a: string; b: string } | null {
   const stated = /\(([^()]*\$[^()]*)\)/.exec(name)?.[1];
-  const isMoney =
-    readClaims(stated ?? '')
-      .get('measure')
-      ?.has('money') && readClaims(unit).get('measure')?.has('money');
-  if (stated === undefined || isMoney !== true) return null;
+  const isMoney = (text: string): boolean => says(readClaims(text), 'measure', 'money');
+  if (stated === undefined || !isMoney(stated) || !isMoney(unit)) return null;
   const [ours, theirs] = [stated, unit].map((text) => MAGNITUDE.exec(prepare(text))?.[0]);
   return ours === theirs ? null : { a: stated, b: unit };
 }
@@ -199,7 +199,7 @@ export const isPerPerson = (name: string, unit: string): boolean =>
 export function missingDivisor(name: string, unit: string): { a: string; b: string } | null {
   const [perHead, plain] = [PER_HEAD.exec(prepare(name))?.[0], prepare(unit)];
   const isAmount =
-    readClaims(unit).get('measure')?.has('money') === true || plainUnit(unit) !== null || AMOUNT.test(plain);
+    says(readClaims(unit), 'measure', 'money') || plainUnit(unit) !== null || AMOUNT.test(plain);
   return perHead !== undefined && isAmount && !/\bper\b|%/.test(plain) ? { a: perHead, b: unit } : null;
 }
 
@@ -268,21 +268,13 @@ const COUNTED =
 
 /** Whether a unit measures a total of a country or a rate; null when it cannot be told, as for prices and scores. */
 export function quantityOf(name: string, unit: string): 'total' | 'rate' | null {
-  const claims = readClaims(unit);
-  const measure = claims.get('measure');
-  const isPer = /\bper\b|\bratio\b|\baverage\b|\bmean\b|\bindex\b|\bgdp per\b/.test(
-    prepare(`${name} ${unit}`),
-  );
-  if (/\bof (?:the )?world\b/.test(prepare(unit))) return null;
-  if (
-    measure?.has('share') ||
-    measure?.has('rate') ||
-    rangeOf(name, unit) ||
-    /\bper (?:person|capita|adult)\b/.test(prepare(unit))
-  )
-    return 'rate';
-  if (isPer || claims.get('currency')?.has('national') === true) return null;
-  return measure?.has('money') === true || COUNTED.test(prepare(unit)) ? 'total' : null;
+  const [claims, plain] = [readClaims(unit), prepare(unit)];
+  if (/\bof (?:the )?world\b/.test(plain)) return null;
+  const isRate = says(claims, 'measure', 'share') || says(claims, 'measure', 'rate');
+  if (isRate || rangeOf(name, unit) || /\bper (?:person|capita|adult)\b/.test(plain)) return 'rate';
+  const isPer = /\bper\b|\bratio\b|\baverage\b|\bmean\b|\bindex\b/.test(prepare(`${name} ${unit}`));
+  if (isPer || says(claims, 'currency', 'national')) return null;
+  return says(claims, 'measure', 'money') || COUNTED.test(plain) ? 'total' : null;
 }
 
 /** Powers of ten by which units of one quantity differ. */

@@ -9,7 +9,6 @@ import {
   foundDoubt,
   type OperatorReport,
   type QualityCounts,
-  type QualityDecision,
   type QualityFinding,
   type SeriesStatistics,
 } from '../../data/schema/quality.ts';
@@ -18,7 +17,7 @@ import { formatTimestamp } from '../../data/schema/records.ts';
 import type { SnapshotPlan } from '../editions/plan/plan-snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import { describeError } from '../runtime/errors.ts';
-import { type CheckContext, counted, type QualityCheck } from './check.ts';
+import { type CheckContext, counted, doubtAbout, type QualityCheck } from './check.ts';
 import { labelChanges, renames, sinceYesterday } from './checks/changes.ts';
 import { duplicates, sameFigures } from './checks/duplicates.ts';
 import { coverage, histories } from './checks/histories.ts';
@@ -107,7 +106,8 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
     earlier,
     now: formatTimestamp(startedAt),
   });
-  tellUnused(decided.unused, log);
+  for (const { kind, subject, other, decision } of decided.unused)
+    log.warn({ kind, subject, other, decision }, 'a quality decision matches no finding');
   return { night, ...decided };
 }
 
@@ -132,19 +132,8 @@ function sortSeries({
   return { series, unchecked };
 }
 
-interface Nights {
-  /** The newest night before this one; null without any. */
-  before: QualityFinding[] | null;
-  /** What an earlier build of this night found. */
-  earlier: QualityFinding[];
-}
-
-async function readNights(
-  reports: QualityReports,
-  duck: DuckSession,
-  night: string,
-  log: Logger,
-): Promise<Nights> {
+/** The findings of the newest night before this one, null without any, and of an earlier build of this night. */
+async function readNights(reports: QualityReports, duck: DuckSession, night: string, log: Logger) {
   const nights = await reports.nights();
   const read = async (one: string | undefined): Promise<QualityFinding[] | null> => {
     if (one === undefined) return null;
@@ -156,8 +145,7 @@ async function readNights(
     }
   };
   const before = await read(nights.findLast((one) => one < night));
-  const earlier = await read(nights.find((one) => one === night));
-  return { before, earlier: earlier ?? [] };
+  return { before, earlier: (await read(nights.find((one) => one === night))) ?? [] };
 }
 
 export async function runChecks(
@@ -184,16 +172,13 @@ export async function runChecks(
     }
     log.debug({ kinds, ms: Math.round(performance.now() - startedAt) }, 'quality check');
   }
-  if (failures.length > 0) add([failedChecks(failures)]);
+  if (failures.length > 0) {
+    const message = `${counted(failures.length, 'check', 'checks')} failed; the findings of the night before stand. ${failures.join('; ')}.`;
+    // Concerns no provider, so it is decided by mending the check.
+    add([doubtAbout('check_failed', 'all', message, failures.length)]);
+  }
   return [...found.values()];
 }
-
-/** Concerns no provider, so it is decided by mending the check. */
-const failedChecks = (failures: readonly string[]): FoundDoubt => ({
-  ...{ kind: 'check_failed', provider: 'all', indicator: null, other: null, countries: [], years: null },
-  extent: failures.length,
-  message: `${counted(failures.length, 'check', 'checks')} failed; the findings of the night before stand. ${failures.join('; ')}.`,
-});
 
 /** What is known of some kinds, on providers and series that are still published. */
 function standing({ known, published }: CheckContext, kinds: readonly QualityKindName[]): FoundDoubt[] {
@@ -205,11 +190,6 @@ function standing({ known, published }: CheckContext, kinds: readonly QualityKin
       .map((finding) => [finding.id, foundDoubt.parse(finding)]),
   );
   return [...byId.values()];
-}
-
-function tellUnused(decisions: readonly QualityDecision[], log: Logger): void {
-  for (const { kind, subject, other, decision } of decisions)
-    log.warn({ kind, subject, other, decision }, 'a quality decision matches no finding');
 }
 
 export const operatorReportOf = (

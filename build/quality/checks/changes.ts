@@ -9,7 +9,7 @@
  */
 import { z } from 'zod';
 import { inBatches } from '../../../data/runtime/in-parallel.ts';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import type { IndicatorAlias } from '../../../data/schema/curated.ts';
 import type { FoundDoubt, SeriesStatistics } from '../../../data/schema/quality.ts';
 import type { QualityKindName } from '../../../data/schema/quality-kinds.ts';
@@ -26,8 +26,7 @@ import {
   quote,
 } from '../check.ts';
 
-const CHANGES = readSql(import.meta.url, 'sql/changes-since.sql');
-const REAPPEARED = readSql(import.meta.url, 'sql/reappeared.sql');
+const sql = sqlOf(import.meta.url);
 
 /** Revisions of single values stay below. */
 const TOLERANCE = 0.05;
@@ -166,7 +165,7 @@ async function findChanges(context: CheckContext): Promise<FoundDoubt[]> {
   const changed = all.filter((one) => isChanged(context, one));
   for (const batch of inBatches(changed, BATCH_VALUES, ({ statistics }) => statistics.values)) {
     const ids = batch.map(({ record }) => record.id);
-    const rows = await context.duck.select(change, CHANGES, {
+    const rows = await context.duck.select(change, sql('changes-since'), {
       files: context.files(ids),
       files_before: context.filesBefore(ids),
       tolerance: TOLERANCE,
@@ -314,7 +313,7 @@ async function renamed(context: CheckContext): Promise<FoundDoubt[]> {
     findCandidates(context, old, statistics).map((now): Pair => ({ old, new: now })),
   );
   if (pairs.length === 0) return [];
-  const rows = await context.duck.select(reappeared, REAPPEARED, {
+  const rows = await context.duck.select(reappeared, sql('reappeared'), {
     pairs: JSON.stringify(pairs),
     vanished: context.filesBefore([...new Set(pairs.map(({ old }) => old))]),
     files: context.files([...new Set(pairs.map((pair) => pair.new))]),

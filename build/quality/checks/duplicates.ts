@@ -4,7 +4,7 @@
  */
 import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
 import {
   type CheckContext,
@@ -17,9 +17,7 @@ import {
 import { contradictions, magnitudeOf, readClaims, sharesWords } from '../label-vocabulary.ts';
 import { twinPairs } from './twins.ts';
 
-const EQUAL_LATEST = readSql(import.meta.url, 'sql/equal-latest.sql');
-const EQUAL_FIGURES = readSql(import.meta.url, 'sql/equal-figures.sql');
-const SAME_FIGURES = readSql(import.meta.url, 'sql/same-figures.sql');
+const sql = sqlOf(import.meta.url);
 
 /** Copies differ in a few revised or rounded values. */
 const EQUAL_SHARE = 0.9;
@@ -43,13 +41,13 @@ function equalDigests({ series }: CheckContext): z.infer<typeof pair>[] {
 async function findDuplicates(context: CheckContext): Promise<FoundDoubt[]> {
   const { series } = context;
   const linked = new Set(twinPairs(context).map(({ a, b }) => `${a.record.id} ${b.record.id}`));
-  const found = [...(await context.duck.select(pair, EQUAL_LATEST)), ...equalDigests(context)];
+  const found = [...(await context.duck.select(pair, sql('equal-latest'))), ...equalDigests(context)];
   const candidates = [...new Map(found.map((one) => [`${one.a} ${one.b}`, one]))]
     .filter(([key, { a, b }]) => !linked.has(key) && series.has(a) && series.has(b))
     .map(([, one]) => one);
   if (candidates.length === 0) return [];
   const ids = [...new Set(candidates.flatMap(({ a, b }) => [a, b]))];
-  const rows = await context.duck.select(comparison, EQUAL_FIGURES, {
+  const rows = await context.duck.select(comparison, sql('equal-figures'), {
     a: listValue(candidates.map(({ a }) => a)),
     b: listValue(candidates.map(({ b }) => b)),
     files: context.files(ids),
@@ -125,7 +123,7 @@ function pairDoubts(pair: SamePair, a: CheckedSeries, b: CheckedSeries): FoundDo
 
 async function findSame({ duck, series, files }: CheckContext): Promise<FoundDoubt[]> {
   if (series.size < 2) return [];
-  const rows = await duck.select(samePair, SAME_FIGURES, {
+  const rows = await duck.select(samePair, sql('same-figures'), {
     files: files([...series.keys()]),
     min_equal: MIN_EQUAL,
     min_different: MIN_DIFFERENT,

@@ -2,10 +2,10 @@
  * Series by country and year: those that hold little (few countries, years that ended, rows without values), and odd
  * values in the history of single countries, as `anomalies.sql` finds them: slips, jumps, flips, frozen and copied values.
  */
-import type { Anomaly, FoundDoubt } from '../../../data/schema/quality.ts';
+import type { Curated } from '../../../data/curated/curated.ts';
+import { type Anomaly, anomaly, type FoundDoubt } from '../../../data/schema/quality.ts';
 import {
   andMore,
-  type CheckContext,
   type CheckedSeries,
   counted,
   countryName,
@@ -13,18 +13,6 @@ import {
   figure,
   type QualityCheck,
 } from '../check.ts';
-
-type Kind = Anomaly['kind'];
-
-const KINDS: readonly Kind[] = [
-  'decimal_slip',
-  'unit_change',
-  'sign_flip',
-  'isolated_value',
-  'level_break',
-  'frozen_values',
-  'same_figures_places',
-];
 
 /** `a factor of 1,000`, for the distance of `decimal_slip` and `level_break`. */
 const factor = (size: number): string =>
@@ -49,14 +37,11 @@ function describe({ kind, year, until, value, previous, next, size }: Anomaly, c
   }
 }
 
-function findDoubt(
-  { curated }: CheckContext,
-  { record }: CheckedSeries,
-  kind: Kind,
-  anomalies: readonly Anomaly[],
-): FoundDoubt[] {
+/** About the anomalies of one kind in a series, the worst first. */
+function findDoubt(curated: Curated, id: string, anomalies: readonly Anomaly[]): FoundDoubt[] {
   const [worst] = anomalies;
   if (!worst) return [];
+  const { kind } = worst;
   const countries = [...new Set(anomalies.flatMap(({ iso3 }) => iso3 ?? []))].sort();
   const years: [number, number] = [
     Math.min(...anomalies.map(({ year }) => year)),
@@ -65,21 +50,14 @@ function findDoubt(
   const extent =
     kind === 'frozen_values' ? anomalies.reduce((sum, { size }) => sum + size, 0) : anomalies.length;
   const what = describe(worst, worst.iso3 === null ? '' : countryName(curated, worst.iso3));
-  return [doubtAbout(kind, record.id, `${what}${andMore(countries)}.`, extent, { countries, years })];
+  return [doubtAbout(kind, id, `${what}${andMore(countries)}.`, extent, { countries, years })];
 }
 
 export const histories: QualityCheck = {
-  kinds: KINDS,
-  find: async (context) =>
-    [...context.series.values()].flatMap((series) =>
-      KINDS.flatMap((kind) =>
-        findDoubt(
-          context,
-          series,
-          kind,
-          series.statistics.anomalies.filter((one) => one.kind === kind),
-        ),
-      ),
+  kinds: anomaly.shape.kind.options,
+  find: async ({ curated, series }) =>
+    [...series.values()].flatMap(({ record: { id }, statistics: { anomalies } }) =>
+      [...Map.groupBy(anomalies, ({ kind }) => kind).values()].flatMap((own) => findDoubt(curated, id, own)),
     ),
 };
 

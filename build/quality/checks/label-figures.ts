@@ -11,7 +11,7 @@
 
 import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
 import {
   type CheckContext,
@@ -29,12 +29,11 @@ import {
   quantityOf,
   rangeOf,
   readClaims,
+  says,
   tellingWords,
 } from '../label-vocabulary.ts';
 
-const GROWTH_WITH_POPULATION = readSql(import.meta.url, 'sql/growth-with-population.sql');
-const PRICE_BASIS = readSql(import.meta.url, 'sql/price-basis.sql');
-const RATES_OF_TOTALS = readSql(import.meta.url, 'sql/rates-of-totals.sql');
+const sql = sqlOf(import.meta.url);
 
 /** Rates do not rise with population: the greatest correlation of a right one is 0.5. Totals do, but for rare events. */
 const RATE_RHO = 0.6;
@@ -71,21 +70,21 @@ function againstPopulation(
 ): FoundDoubt[] {
   const quantity = quantityOf(name, unit ?? '');
   const hundredths = Math.round(rho * 100);
-  if (quantity === 'rate' && rho > RATE_RHO) {
-    const message = `${quote(unit ?? '')} is a rate, but the figures grow with the population (rank correlation ${rho.toFixed(2)}), as totals do.`;
-    return [doubtAbout('size_contradicts_unit', id, message, hundredths)];
-  }
-  if (quantity === 'total' && rho < TOTAL_RHO && statistics.negative === 0) {
-    const message = `${quote(unit ?? '')} is a total, but the figures do not grow with the population (rank correlation ${rho.toFixed(2)}), as rates do not.`;
-    return [doubtAbout('size_contradicts_unit', id, message, 100 - hundredths)];
-  }
-  return [];
+  const doubt = (message: string, extent: number): FoundDoubt[] => [
+    doubtAbout('size_contradicts_unit', id, `${quote(unit ?? '')} is a ${quantity}, but ${message}.`, extent),
+  ];
+  const correlation = `with the population (rank correlation ${rho.toFixed(2)})`;
+  if (quantity === 'rate' && rho > RATE_RHO)
+    return doubt(`the figures grow ${correlation}, as totals do`, hundredths);
+  return quantity === 'total' && rho < TOTAL_RHO && statistics.negative === 0
+    ? doubt(`the figures do not grow ${correlation}, as rates do not`, 100 - hundredths)
+    : [];
 }
 
 async function sizeDoubts({ duck, series }: CheckContext): Promise<FoundDoubt[]> {
   const population = populationSeries(series);
   if (!population) return [];
-  const rows = await duck.select(growth, GROWTH_WITH_POPULATION, {
+  const rows = await duck.select(growth, sql('growth-with-population'), {
     population: population.planned.number,
     min_countries: MIN_RANKED,
   });
@@ -95,13 +94,12 @@ async function sizeDoubts({ duck, series }: CheckContext): Promise<FoundDoubt[]>
   });
 }
 
-async function findUnitDoubts(context: CheckContext): Promise<FoundDoubt[]> {
-  return [...[...context.series.values()].flatMap(outOfRange), ...(await sizeDoubts(context))];
-}
-
 export const labelFigures: QualityCheck = {
   kinds: ['figures_out_of_stated_range', 'size_contradicts_unit'],
-  find: findUnitDoubts,
+  find: async (context) => [
+    ...[...context.series.values()].flatMap(outOfRange),
+    ...(await sizeDoubts(context)),
+  ],
 };
 
 const MIN_VALUES = 200;
@@ -150,11 +148,10 @@ const readLabelClaims = ({ record: { name, unit } }: CheckedSeries): Claims =>
 
 /** The conversion that a label claims; null when it claims none or both. */
 function claimedConversion(claims: Claims): Conversion | null {
-  const currency = claims.get('currency');
-  if (currency?.has('national') === true) return null;
+  if (says(claims, 'currency', 'national')) return null;
   // Purchasing power parities are expressed in dollars, too.
-  if (currency?.has('international') === true) return 'international';
-  return currency?.has('US') === true ? 'us' : null;
+  if (says(claims, 'currency', 'international')) return 'international';
+  return says(claims, 'currency', 'US') ? 'us' : null;
 }
 
 const isPerPerson = (series: CheckedSeries): boolean =>
@@ -163,18 +160,15 @@ const isPerPerson = (series: CheckedSeries): boolean =>
   );
 const isGdpPerPerson = (series: CheckedSeries): boolean =>
   /\bgdp (?:per|\/) ?(?:capita|person)\b|\bgdp\/capita\b/i.test(series.record.name) &&
-  readLabelClaims(series).get('measure')?.has('money') === true &&
+  says(readLabelClaims(series), 'measure', 'money') &&
   !/growth|employ|worker|hour|index/i.test(series.record.name);
 
 /** GDP per person in current prices by a conversion: the series with the most countries. */
 function referenceFor(conversion: Conversion, all: readonly CheckedSeries[]): CheckedSeries | undefined {
   const fits = all.filter((series) => {
     const claims = readLabelClaims(series);
-    return (
-      isGdpPerPerson(series) &&
-      claims.get('prices')?.has('current') === true &&
-      claimedConversion(claims) === conversion
-    );
+    const isCurrent = says(claims, 'prices', 'current');
+    return isCurrent && isGdpPerPerson(series) && claimedConversion(claims) === conversion;
   });
   return fits.sort((a, b) => b.statistics.countries - a.statistics.countries)[0];
 }
@@ -223,7 +217,7 @@ function baseYearDoubt(series: CheckedSeries, { years }: Basis): FoundDoubt[] {
   }));
   const told = toldBaseYear(distances);
   if (told === null) return [];
-  if (claims.get('prices')?.has('current') === true) {
+  if (says(claims, 'prices', 'current')) {
     const medians = distances.map(({ median }) => median);
     if (Math.max(...medians) - Math.min(...medians) <= DRIFT) return [];
     const message = `${quote(unit ?? '')} claims current prices, but the figures are in the prices of ${told}.`;
@@ -245,12 +239,12 @@ async function findMoneyDoubts({ duck, series, files }: CheckContext): Promise<F
   const incomes = all.filter(
     (one) =>
       isIncome(one.record.name) &&
-      readLabelClaims(one).get('measure')?.has('money') === true &&
+      says(readLabelClaims(one), 'measure', 'money') &&
       one.statistics.negative === 0,
   );
   if (!us || !international || !population || incomes.length === 0) return [];
   const ids = new Set([...incomes, us, international, population].map(({ record }) => record.id));
-  const rows = await duck.select(basis, PRICE_BASIS, {
+  const rows = await duck.select(basis, sql('price-basis'), {
     files: files([...ids]),
     us: us.record.id,
     international: international.record.id,
@@ -320,7 +314,7 @@ async function findRates({ duck, series, files }: CheckContext): Promise<FoundDo
     (list) => list.map(({ record }) => record.id),
   );
   if (!population || !rates?.length || !totals?.length) return [];
-  const rows = await duck.select(pair, RATES_OF_TOTALS, {
+  const rows = await duck.select(pair, sql('rates-of-totals'), {
     files: files([...new Set([...rates, ...totals, population.record.id])]),
     rates: listValue(rates),
     totals: listValue(totals),

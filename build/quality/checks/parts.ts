@@ -3,7 +3,7 @@
  * figures themselves tell which series are such parts, so no night before is needed.
  */
 import { z } from 'zod';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
 import { iso3 } from '../../../data/schema/records.ts';
 import {
@@ -18,8 +18,7 @@ import {
 } from '../check.ts';
 import { valueRange } from './values.ts';
 
-const LATEST_SHARES = readSql(import.meta.url, 'sql/latest-shares.sql');
-const SUMS_OF_PARTS = readSql(import.meta.url, 'sql/sums-of-parts.sql');
+const sql = sqlOf(import.meta.url);
 
 const WHOLE = 100;
 /** Parts are rounded one by one. */
@@ -138,9 +137,8 @@ function partsDoubts(context: CheckContext, parts: readonly string[], cells: rea
   return [...byCulprit].map(([culprit, off]) => {
     const countries = [...new Set(off.map((one) => one.iso3))].sort();
     const years = off.map(({ year }) => year);
-    const worst = off.toSorted(
-      (a, b) => Math.abs(sum(b.values) - WHOLE) - Math.abs(sum(a.values) - WHOLE),
-    )[0];
+    const distance = ({ values }: Cell): number => Math.abs(sum(values) - WHOLE);
+    const [worst] = off.toSorted((a, b) => distance(b) - distance(a));
     const place = `${countryName(context.curated, worst?.iso3 ?? '')} in ${worst?.year}`;
     const message = `${names} add up to 100 % nearly everywhere, but to ${figure(sum(worst?.values ?? []))} % in ${place}${andMore(countries)}.`;
     const [id = '', other = null] = culprit === null ? parts.toSorted() : [culprit];
@@ -161,13 +159,16 @@ async function findUnequalSums(context: CheckContext): Promise<FoundDoubt[]> {
   const shares = [...series.values()].filter(isShare);
   if (shares.length < 2) return [];
   const ids = new Set(shares.map(({ record }) => record.id));
-  const rows = (await duck.select(latest, LATEST_SHARES)).filter(({ id }) => ids.has(id));
+  const rows = (await duck.select(latest, sql('latest-shares'))).filter(({ id }) => ids.has(id));
   const rowsOf = Map.groupBy(rows, ({ id }) => id);
   const doubts = new Map<string, FoundDoubt>();
   const groups = Map.groupBy(shares, ({ planned, record }) => `${planned.providerId}\n${record.unit}`);
   for (const group of groups.values()) {
     for (const parts of findParts(candidatesOf(group, rowsOf))) {
-      const cells = await duck.select(cell, SUMS_OF_PARTS, { files: files(parts), parts: parts.length });
+      const cells = await duck.select(cell, sql('sums-of-parts'), {
+        files: files(parts),
+        parts: parts.length,
+      });
       for (const doubt of partsDoubts(context, parts, cells))
         doubts.set(`${doubt.indicator} ${doubt.other}`, doubt);
     }

@@ -19,9 +19,6 @@ function list(names: readonly string[]): string {
   return names.slice(0, MAX_NAMED).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }
 
-const ofProvider = ({ definition: { id } }: PlannedProvider) =>
-  ({ provider: id, indicator: null, other: null, years: null }) satisfies Partial<FoundDoubt>;
-
 type Places = ReadonlyMap<string, ReadonlySet<string>>;
 
 async function readPlaces({ duck }: CheckContext, coverage: string): Promise<Places> {
@@ -68,7 +65,7 @@ async function findPlaces(context: CheckContext): Promise<FoundDoubt[]> {
 
 function lostDoubt(
   { curated }: CheckContext,
-  provider: PlannedProvider,
+  { definition: { id, name } }: PlannedProvider,
   lost: string[],
   unmapped: readonly string[],
 ): FoundDoubt[] {
@@ -78,51 +75,27 @@ function lostDoubt(
     unmapped.length > 0
       ? ` Its files have rows of ${names(unmapped)} under codes that no scheme of its definition knows.`
       : '';
-  return [
-    {
-      ...ofProvider(provider),
-      kind: 'provider_places_lost',
-      countries: lost,
-      extent: lost.length,
-      message: `${provider.definition.name} has no figures of ${names(lost)}.${reasons}`,
-    },
-  ];
+  const message = `${name} has no figures of ${names(lost)}.${reasons}`;
+  return [doubtAbout('provider_places_lost', id, message, lost.length, { countries: lost })];
 }
 
 function unknownDoubt(
-  provider: PlannedProvider,
+  { definition: { id } }: PlannedProvider,
   { others, distinct, rows }: ReturnType<typeof unknownPlaces>,
 ): FoundDoubt[] {
   if (distinct <= 0) return [];
   const places = counted(distinct, 'place is', 'places are');
-  return [
-    {
-      ...ofProvider(provider),
-      kind: 'provider_places_unknown',
-      countries: [],
-      extent: distinct,
-      message: `${places} on no list, among ${counted(rows, 'row', 'rows')} left out: ${list(others)}.`,
-    },
-  ];
+  const message = `${places} on no list, among ${counted(rows, 'row', 'rows')} left out: ${list(others)}.`;
+  return [doubtAbout('provider_places_unknown', id, message, distinct)];
 }
 
-const UNFINISHED = { suspicious: 'run_held', failed: 'run_failed' } as const;
-
 function findRuns({ providers }: CheckContext): FoundDoubt[] {
-  return providers.flatMap((provider): FoundDoubt[] => {
-    const { newest } = provider;
+  return providers.flatMap(({ definition: { id, name }, newest }): FoundDoubt[] => {
     if (newest?.status !== 'suspicious' && newest?.status !== 'failed') return [];
-    const what = newest.status === 'failed' ? 'failed' : 'is held';
+    const isHeld = newest.status === 'suspicious';
     const reason = newest.reason ?? 'The run record says no more.';
-    return [
-      {
-        ...ofProvider(provider),
-        kind: UNFINISHED[newest.status],
-        countries: [],
-        extent: 1,
-        message: `Run ${newest.run_id} of ${provider.definition.name} ${what}. ${reason}`,
-      },
-    ];
+    const message = `Run ${newest.run_id} of ${name} ${isHeld ? 'is held' : 'failed'}. ${reason}`;
+    return [doubtAbout(isHeld ? 'run_held' : 'run_failed', id, message)];
   });
 }
 

@@ -5,11 +5,11 @@
 
 import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import type { ConceptDeviation } from '../../../data/schema/curated.ts';
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
 import type { QualityKindName } from '../../../data/schema/quality-kinds.ts';
-import { iso3 } from '../../../data/schema/records.ts';
+import { type IndicatorRecord, iso3 } from '../../../data/schema/records.ts';
 import {
   type CheckContext,
   type CheckedSeries,
@@ -23,8 +23,7 @@ import {
 import { readConcept, unitsAgree } from '../concept-words.ts';
 import { contradictions, magnitudeOf, readClaims } from '../label-vocabulary.ts';
 
-const TWIN_PROJECTIONS = readSql(import.meta.url, 'sql/twin-projections.sql');
-const TWIN_FIGURES = readSql(import.meta.url, 'sql/twin-figures.sql');
+const sql = sqlOf(import.meta.url);
 
 /** Two series of one concept, ordered by id. */
 export interface TwinPair {
@@ -72,11 +71,8 @@ function pairDoubt(kind: QualityKindName, { a, b }: TwinPair, message: string, e
   return doubtAbout(kind, a.record.id, message, extent, { other: b.record.id });
 }
 
-const DIRECTIONS = new Map<boolean | null, string>([
-  [true, 'higher is better'],
-  [false, 'lower is better'],
-  [null, 'neither is better'],
-]);
+const direction = ({ higher_is_better: higher }: IndicatorRecord): string =>
+  `${higher === null ? 'neither' : higher ? 'higher' : 'lower'} is better`;
 
 function fieldDoubts(twins: TwinPair): FoundDoubt[] {
   const [a, b] = [twins.a.record, twins.b.record];
@@ -85,7 +81,7 @@ function fieldDoubts(twins: TwinPair): FoundDoubt[] {
   const differ = (setting: 'higher_is_better' | 'topic'): boolean =>
     a[setting] !== b[setting] && !twins.explained.has(setting);
   if (differ('higher_is_better')) {
-    const words = `${DIRECTIONS.get(a.higher_is_better)} in one, ${DIRECTIONS.get(b.higher_is_better)} in the other`;
+    const words = `${direction(a)} in one, ${direction(b)} in the other`;
     found.push(pairDoubt('twins_differ_in_direction', twins, `${both}: ${words}.`));
   }
   if (differ('topic')) {
@@ -99,12 +95,11 @@ function fieldDoubts(twins: TwinPair): FoundDoubt[] {
 
 function unitDoubts(twins: TwinPair): FoundDoubt[] {
   const [a, b] = [twins.a.record, twins.b.record];
-  const labels = [a, b].map(({ name, unit }) => readClaims(`${name}, ${unit ?? ''}`));
-  const [ours, theirs] = labels;
-  const found = ours && theirs ? contradictions(ours, theirs) : [];
-  const words = found.filter(({ aspect }) => !(twins.isScaled && aspect === 'denominator'));
-  const units = [a, b].map(({ name, unit }) => readConcept(name, unit).unit);
-  const agree = unitsAgree(units[0] ?? null, units[1] ?? null);
+  const claims = ({ name, unit }: IndicatorRecord) => readClaims(`${name}, ${unit ?? ''}`);
+  const words = contradictions(claims(a), claims(b)).filter(
+    ({ aspect }) => !(twins.isScaled && aspect === 'denominator'),
+  );
+  const agree = unitsAgree(readConcept(a.name, a.unit).unit, readConcept(b.name, b.unit).unit);
   const factor = twins.isScaled ? 0 : Math.abs(magnitudeOf(a.unit ?? '') - magnitudeOf(b.unit ?? ''));
   if (words.length === 0 && (agree || factor === 0)) return [];
   const parts = words.map(({ aspect, a: here, b: there }) => `${aspect} ${quote(here)} and ${quote(there)}`);
@@ -130,10 +125,9 @@ async function projectionDoubts(context: CheckContext, all: readonly TwinPair[])
   );
   if (suspects.length === 0) return [];
   const byPair = new Map(suspects.map((twins) => [`${twins.a.record.id} ${twins.b.record.id}`, twins]));
-  const ids = new Set(suspects.flatMap(({ a, b }) => [a.record.id, b.record.id]));
   const pairs = suspects.map(({ a, b }) => ({ a: a.record.id, b: b.record.id }));
-  const rows = await context.duck.select(disagreement, TWIN_PROJECTIONS, {
-    files: context.files([...ids]),
+  const rows = await context.duck.select(disagreement, sql('twin-projections'), {
+    files: context.files([...new Set(pairs.flatMap(({ a, b }) => [a, b]))]),
     pairs: JSON.stringify(pairs),
   });
   return rows.flatMap(({ a, b, found, countries, first_year, last_year, projects }) => {
@@ -147,16 +141,6 @@ async function projectionDoubts(context: CheckContext, all: readonly TwinPair[])
   });
 }
 
-async function findLabelDoubts(context: CheckContext): Promise<FoundDoubt[]> {
-  const all = twinPairs(context);
-  const ofLabels = all.flatMap((twins) => [
-    ...fieldDoubts(twins),
-    ...unitDoubts(twins),
-    ...preferredDoubts(twins),
-  ]);
-  return [...ofLabels, ...(await projectionDoubts(context, all))];
-}
-
 export const twins: QualityCheck = {
   kinds: [
     'twins_differ_in_direction',
@@ -166,7 +150,15 @@ export const twins: QualityCheck = {
     'preferred_older_than_twin',
     'twins_differ_in_projection',
   ],
-  find: findLabelDoubts,
+  async find(context) {
+    const all = twinPairs(context);
+    const ofLabels = all.flatMap((twins) => [
+      ...fieldDoubts(twins),
+      ...unitDoubts(twins),
+      ...preferredDoubts(twins),
+    ]);
+    return [...ofLabels, ...(await projectionDoubts(context, all))];
+  },
 };
 
 /** Common years of a country from which its level, and its best shift, can be told. */
@@ -254,13 +246,8 @@ function shifted(context: CheckContext, twins: ComparedTwins): FoundDoubt[] {
   const earlier = found.filter(({ before, after }) => (before ?? Infinity) < (after ?? Infinity)).length;
   const direction = earlier * 2 > found.length ? 'earlier' : 'later';
   const all = counted(found.length, 'country agrees', 'countries agree');
-  return figuresDoubt(
-    context,
-    'twin_shift',
-    twins,
-    found,
-    `${all} with the value a year ${direction} in ${twins.b}`,
-  );
+  const what = `${all} with the value a year ${direction} in ${twins.b}`;
+  return figuresDoubt(context, 'twin_shift', twins, found, what);
 }
 
 /** Latest common values apart: all of a pair that never agrees, or single countries of one that does. */
@@ -281,7 +268,7 @@ async function findDisagreements(context: CheckContext): Promise<FoundDoubt[]> {
     .filter(({ explained, isScaled }) => !explained.has('figures') && !isScaled)
     .map(({ a, b }) => ({ a: a.record.id, b: b.record.id }));
   if (pairs.length === 0) return [];
-  const rows = await context.duck.select(comparedCountry, TWIN_FIGURES, {
+  const rows = await context.duck.select(comparedCountry, sql('twin-figures'), {
     a: listValue(pairs.map(({ a }) => a)),
     b: listValue(pairs.map(({ b }) => b)),
     files: context.files([...new Set(pairs.flatMap(({ a, b }) => [a, b]))]),

@@ -8,9 +8,9 @@
 
 import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
-import { iso3 } from '../../../data/schema/records.ts';
+import { type IndicatorRecord, iso3 } from '../../../data/schema/records.ts';
 import {
   andMore,
   type CheckContext,
@@ -22,9 +22,7 @@ import {
   type QualityCheck,
 } from '../check.ts';
 
-const OUT_OF_RANGE = readSql(import.meta.url, 'sql/out-of-range.sql');
-const COUNTRY_OUTLIERS = readSql(import.meta.url, 'sql/country-outliers.sql');
-const MORE_THAN_POPULATION = readSql(import.meta.url, 'sql/more-than-population.sql');
+const sql = sqlOf(import.meta.url);
 
 /** Parts that were rounded one by one may exceed their whole by this much of the range. */
 const SLACK = 0.001;
@@ -65,7 +63,7 @@ async function findImpossible(context: CheckContext): Promise<FoundDoubt[]> {
   const doubts: FoundDoubt[] = [];
   for (const { low, high, series, range } of suspects) {
     const files = context.files([series.record.id]);
-    const rows = await context.duck.select(outlier, OUT_OF_RANGE, { files, low, high });
+    const rows = await context.duck.select(outlier, sql('out-of-range'), { files, low, high });
     doubts.push(...rows.map((row) => impossible(context, series, range, row)));
   }
   return doubts;
@@ -104,15 +102,7 @@ const GREATEST: readonly (readonly [RegExp, number])[] = [
   [/^billions? of (?:us|international) ?(?:\$|dollars?)$/iu, 1e6],
 ];
 
-/** Finds series whose figures as a whole do not fit their unit. */
-async function findWrongMagnitudes({ series }: CheckContext): Promise<FoundDoubt[]> {
-  return [...series.values()].flatMap(({ record: { id, unit }, statistics }) => {
-    const reason = wrongMagnitude(unit ?? '', statistics);
-    const message = `The unit is "${unit}", but ${reason}.`;
-    return reason === null ? [] : [doubtAbout('magnitude_contradicts_unit', id, message, statistics.values)];
-  });
-}
-
+/** Why the figures of a series as a whole do not fit its unit; null when they do. */
 function wrongMagnitude(
   unit: string,
   { values, min, median, max }: CheckedSeries['statistics'],
@@ -131,7 +121,16 @@ function wrongMagnitude(
 
 export const ranges: QualityCheck = {
   kinds: ['share_out_of_range', 'negative_value', 'magnitude_contradicts_unit'],
-  find: async (context) => [...(await findImpossible(context)), ...(await findWrongMagnitudes(context))],
+  find: async (context) => [
+    ...(await findImpossible(context)),
+    ...[...context.series.values()].flatMap(({ record: { id, unit }, statistics }) => {
+      const reason = wrongMagnitude(unit ?? '', statistics);
+      const message = `The unit is "${unit}", but ${reason}.`;
+      return reason === null
+        ? []
+        : [doubtAbout('magnitude_contradicts_unit', id, message, statistics.values)];
+    }),
+  ],
 };
 
 export interface ValueRange {
@@ -140,11 +139,6 @@ export interface ValueRange {
   high: number | null;
   /** `share`: per cent of a whole. `quantity`: counts or measures something. */
   type: 'share' | 'quantity' | 'open';
-}
-
-interface Labels {
-  name: string;
-  unit: string | null;
 }
 
 const OPEN: ValueRange = { low: null, high: null, type: 'open' };
@@ -176,19 +170,15 @@ const QUANTITY =
   /\b(?:people|persons|population|number|deaths|cases|births|children|boys|girls|women|men|males|females|pupils|teachers|students|workers|subscriptions|subscribers|users|species|companies|firms|patents|applications|departures|arrivals|computers|vehicles|phones|billionaires|km²?|sq\. ?km|km2|route-km|hectares?|ha|kg|tonnes?|tons?|kilotonnes|kt|grams|micrograms|litres?|liters?|cubic|kwh|mwh|kilowatt|mj|toe|kcal|kilocalories|years?|months|weeks|days|hours|minutes|mm|mmhg|mmol|metres?|meters?|us\$|dollars?|international \$|ppp \$|lcu|national currency|teu|teeth|drinks|pounds|beds|doctors|physicians|nurses|households|dwellings|passengers|ratio|index, \d{4}|\d{4}(?:-\d{4})? = 100)\b|\$/iu;
 
 /** Returns the range of values that the labels allow. */
-export function valueRange({ name, unit }: Labels): ValueRange {
+export function valueRange({ name, unit }: Pick<IndicatorRecord, 'name' | 'unit'>): ValueRange {
   const text = unit ?? '';
+  const labels = `${name} ${text}`;
+  const quantity = { low: MAY_BE_NEGATIVE.test(labels) ? null : 0, high: null, type: 'quantity' } as const;
   if (STATED_RANGE.test(text)) return OPEN;
-  if (PERCENT.test(text)) return percentRange({ name, unit: text });
-  const low = MAY_BE_NEGATIVE.test(`${name} ${text}`) ? null : 0;
-  return QUANTITY.test(text) ? { low, high: null, type: 'quantity' } : OPEN;
-}
-
-function percentRange({ name, unit }: { name: string; unit: string }): ValueRange {
-  if (GROWTH_UNIT.test(unit)) return OPEN;
-  const labels = `${name} ${unit}`;
+  if (!PERCENT.test(text)) return QUANTITY.test(text) ? quantity : OPEN;
+  if (GROWTH_UNIT.test(text)) return OPEN;
   if (NOT_A_PART.test(labels) && !PART.test(name) && !/\b(\w+) given \(% of \1\)/iu.test(name))
-    return { low: MAY_BE_NEGATIVE.test(labels) ? null : 0, high: null, type: 'quantity' };
+    return quantity;
   return { low: SHARE_MAY_BE_NEGATIVE.test(labels) ? null : 0, high: 100, type: 'share' };
 }
 
@@ -235,7 +225,7 @@ async function findOutliers(context: CheckContext): Promise<FoundDoubt[]> {
     ({ record, statistics }) => !OWN_UNIT.test(record.unit ?? '') && statistics.negative === 0,
   );
   if (comparable.length === 0) return [];
-  const rows = await context.duck.select(farValue, COUNTRY_OUTLIERS, {
+  const rows = await context.duck.select(farValue, sql('country-outliers'), {
     numbers: numbersOf(comparable),
     population: newestPopulation(context.series)?.planned.number ?? -1,
   });
@@ -261,7 +251,7 @@ async function findMoreThanPopulation(context: CheckContext): Promise<FoundDoubt
   const population = newestPopulation(context.series);
   const people = [...context.series.values()].filter(({ record }) => PEOPLE.test(record.unit ?? ''));
   if (!population || people.length === 0) return [];
-  const rows = await context.duck.select(tooMany, MORE_THAN_POPULATION, {
+  const rows = await context.duck.select(tooMany, sql('more-than-population'), {
     numbers: numbersOf(people),
     population: population.planned.number,
   });
