@@ -3,13 +3,12 @@
  * good run. They are ordinary builds in a scratch directory, from a lake as it stood, with the curated data of today. One
  * replacement of the log publishes them all, so a crash leaves nothing but objects that nothing names.
  */
-import { link, mkdir, readFile, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { syncDirectory } from '../../data/runtime/durable-files.ts';
-import { acquireLock } from '../../data/runtime/file-lock.ts';
+import { link, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { moveFiles } from '../../data/runtime/durable-files.ts';
+import { withLock } from '../../data/runtime/file-lock.ts';
 import {
   type EditionLineage,
-  editionChanges,
   editionLineage,
   type FileRef,
   type LogEntry,
@@ -43,16 +42,16 @@ export interface BackfillSummary {
 export async function backfill(dependencies: BuildDependencies): Promise<BackfillSummary> {
   const storage = new SnapshotStorage(dependencies.settings.SNAPSHOT_DIR);
   const { waitForOther_ms: wait_ms, signal } = dependencies;
-  const lock = await acquireLock(storage.lockFile, 'the snapshot', { wait_ms, signal });
-  const scratch = join(storage.directory, SCRATCH);
-  try {
-    await storage.clean();
-    const curated = withoutWithheld(dependencies.curated, await storage.withheld());
-    return await new Backfill({ ...dependencies, curated, signal: lock.signal }, storage, scratch).run();
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-    await lock.release();
-  }
+  return withLock(storage.lockFile, 'the snapshot', { wait_ms, signal }, async (lock) => {
+    const scratch = join(storage.directory, SCRATCH);
+    try {
+      await storage.clean();
+      const curated = withoutWithheld(dependencies.curated, await storage.withheld());
+      return await new Backfill({ ...dependencies, curated, signal: lock.signal }, storage, scratch).run();
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  });
 }
 
 class Backfill {
@@ -74,7 +73,7 @@ class Backfill {
     const { settings, curated } = this.#deps;
     await this.#signer.recover();
     const { editions } = await this.#storage.log();
-    const first = editions.toSorted(byTime)[0];
+    const [first] = editions.toSorted((a, b) => (a.published_at < b.published_at ? -1 : 1));
     if (!first) throw new CommandError('nothing is published yet: run materialise first');
     const lake = await PastLake.open(settings.LAKE_DIR, curated, this.#lakeDir);
     const summary: BackfillSummary = { editions: [], left_out: [], lost: [] };
@@ -83,7 +82,8 @@ class Backfill {
       await this.#buildNight(lake, night, summary);
     }
     const { editions: made } = await this.#scratch.log();
-    if (made.length > 0) await this.#publish(made, first);
+    const newest = made.at(-1);
+    if (newest) await this.#publish(made, newest, first);
     summary.editions = made.map(({ edition }) => edition);
     summary.left_out = [...new Set(summary.left_out)].sort();
     return summary;
@@ -114,9 +114,7 @@ class Backfill {
   }
 
   /** Takes over the objects and the manifests, then enters all in the log at once. */
-  async #publish(made: readonly LogEntry[], first: LogEntry): Promise<void> {
-    const newest = made.at(-1);
-    if (newest === undefined) return;
+  async #publish(made: readonly LogEntry[], newest: LogEntry, first: LogEntry): Promise<void> {
     const changes = await this.#compare(newest.edition, first.edition);
     await this.#adoptChanges(changes.changes);
     const successor = { edition: first.edition, ...changes };
@@ -155,23 +153,15 @@ class Backfill {
   /** Takes over what changed in an edition, and the figures. */
   async #adoptChanges(ref: FileRef | null): Promise<void> {
     if (ref === null) return;
-    const { revised } = editionChanges.parse(JSON.parse(await readFile(this.#scratch.pathOf(ref), 'utf8')));
+    const { revised } = await this.#scratch.readChanges(ref);
     await this.#adopt([ref, ...Object.values(revised).map(({ file }) => file)]);
   }
 
   async #adopt(refs: readonly FileRef[]): Promise<void> {
-    const folders = new Set<string>();
-    for (const ref of refs) {
-      const target = this.#storage.pathOf(ref);
-      await mkdir(dirname(target), { recursive: true });
-      await link(this.#scratch.pathOf(ref), target).catch(whenPresent);
-      folders.add(dirname(target));
-    }
-    for (const folder of folders) await syncDirectory(folder);
+    const files = refs.map((ref) => [this.#scratch.pathOf(ref), this.#storage.pathOf(ref)] as const);
+    await moveFiles(files, (from, to) => link(from, to).catch(whenPresent));
   }
 }
-
-const byTime = (a: LogEntry, b: LogEntry): number => (a.published_at < b.published_at ? -1 : 1);
 
 function whenPresent(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;

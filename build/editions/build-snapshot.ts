@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated/curated.ts';
 import { rulesTree } from '../../data/proofs/merkle-tree.ts';
 import type { Replacement } from '../../data/runtime/durable-files.ts';
-import { acquireLock } from '../../data/runtime/file-lock.ts';
+import { withLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { type BuildRun, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import { NO_DECISIONS, type OperatorDecisions, type Overrides } from '../../data/schema/operator-changes.ts';
@@ -18,7 +18,7 @@ import { type FileList, type Manifest, observationsFile } from '../../data/schem
 import { compactTime, yearOf } from '../lake/lake.ts';
 import { operatorReportOf, QualityReports } from '../quality/quality.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
-import { describeError } from '../runtime/errors.ts';
+import { CommandError, describeError } from '../runtime/errors.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import { BuildSteps } from './build-steps.ts';
 import { storeChanges } from './compare/compare-editions.ts';
@@ -36,7 +36,7 @@ import { type BaseEdition, FileWriter, showBase } from './tables/file-writer.ts'
 import { prepareTables, writeObservations } from './tables/materialise.ts';
 import { contentHash, renderKept, renderRoutes, routeCount } from './tables/prerender.ts';
 import { type CollectedData, collectPublicData, type Written } from './tables/public-data.ts';
-import { COVERAGE_FILE, type IndicatorCoverage, latestParts, providersOf } from './tables/summary-tables.ts';
+import { COVERAGE_FILE, latestParts } from './tables/summary-tables.ts';
 import { verifyFigures, verifyWithheld } from './verify.ts';
 
 const MEMORY_MB = 768;
@@ -84,7 +84,7 @@ export const describeBuild = ({ snapshot, is_new: isNew }: BuildSummary): string
   isNew ? `published ${snapshot}` : `nothing changed: ${snapshot} stays`;
 
 /** No provider has an indicator that may be published. */
-export class NothingToPublish extends Error {
+export class NothingToPublish extends CommandError {
   override name = 'NothingToPublish';
 }
 
@@ -95,24 +95,16 @@ export class NothingToPublish extends Error {
 export async function buildSnapshot(dependencies: BuildDependencies): Promise<BuildSummary> {
   const storage = new SnapshotStorage(dependencies.settings.SNAPSHOT_DIR);
   const { waitForOther_ms: wait_ms, signal } = dependencies;
-  const lock = await acquireLock(storage.lockFile, 'the snapshot', { wait_ms, signal });
-  try {
+  return withLock(storage.lockFile, 'the snapshot', { wait_ms, signal }, async (lock) => {
     await storage.clean();
     const { curated: given, decisions = async () => NO_DECISIONS } = dependencies;
     const curated = withoutWithheld(withDecisions(given, await decisions()), await storage.withheld());
-    return await reportBuild({ ...dependencies, curated, signal: lock.signal }, (deps) =>
-      new Build(deps, storage).run(),
-    );
-  } finally {
-    await lock.release();
-  }
+    return reportBuild({ ...dependencies, curated, signal: lock.signal }, storage);
+  });
 }
 
 /** Reports the start and the end of a build to the observer, and names the run in every log line. */
-async function reportBuild(
-  deps: BuildDependencies,
-  build: (deps: BuildDependencies) => Promise<BuildSummary>,
-): Promise<BuildSummary> {
+async function reportBuild(deps: BuildDependencies, storage: SnapshotStorage): Promise<BuildSummary> {
   const startedAt = deps.now();
   const started: BuildRun = {
     run_id: compactTime(startedAt),
@@ -132,7 +124,7 @@ async function reportBuild(
   const signals = [deps.signal, deps.signalFor?.(SNAPSHOT_SUBJECT)];
   const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
   try {
-    const summary = await build({ ...deps, log, signal });
+    const summary = await new Build({ ...deps, log, signal }, storage).run();
     const { snapshot, counts, quality, steps_ms } = summary;
     end({ status: 'succeeded', snapshot, counts, quality, steps_ms });
     return summary;
@@ -210,17 +202,18 @@ class Build {
     const history = await readServedHistory(this.#storage, base?.id ?? null);
     const served = countries.map((country) => country.iso3);
     await prepareTables(duck, served, indicators);
+    const count = (step: string) => this.#steps.counter(step, indicators.length, 'indicators');
     const linked = await this.#steps.run('materialise', () =>
-      writeObservations(duck, directory, indicators, base, (done) =>
-        this.#steps.progress('materialise', done, indicators.length, 'indicators'),
-      ),
+      writeObservations(duck, directory, indicators, base, count('materialise')),
     );
     const written: Written = { directory, plan, base, history, linked };
     const { data, coverage, quality, additions, groups } = await collectPublicData(written, {
       ...{ duck, curated: this.#deps.curated, steps: this.#steps },
       ...{ lakeDir: this.#deps.settings.LAKE_DIR, log: this.#deps.log, startedAt: this.#startedAt },
     });
-    const proofs = await this.#prove(duck, written);
+    const proofs = await this.#steps.run('proofs', () =>
+      proveEdition(duck, directory, indicators, count('proofs')),
+    );
     const kept = new FileWriter(directory, base?.directory);
     await this.#steps.run('records', async () => {
       const vanished = await vanishedIndicators(
@@ -236,9 +229,8 @@ class Build {
     await this.#steps.run('verify', async () => {
       // A linked file was verified when it was first built, and its hash has been checked since.
       const fresh = indicators.filter(({ id }) => !linked.has(id));
-      await verifyFigures(duck, directory, fresh, coverage, (done) =>
-        this.#steps.progress('verify', done, fresh.length, 'indicators'),
-      );
+      const onVerified = this.#steps.counter('verify', fresh.length, 'indicators');
+      await verifyFigures(duck, directory, fresh, coverage, onVerified);
       await verifyWithheld(directory, [...groups.keys(), ...Object.keys(kept.files)], plan);
     });
     await this.#steps.run('flush', async () => {
@@ -250,22 +242,20 @@ class Build {
     return { ...written, data, coverage, quality, groups, kept, proofs };
   }
 
-  async #prove(duck: DuckSession, { directory, plan }: Written): Promise<EditionProofs> {
-    const indicators = plan.indicators.map(({ record: { unit }, ...indicator }) => ({ ...indicator, unit }));
-    return this.#steps.run('proofs', () =>
-      proveEdition(duck, directory, indicators, (done) =>
-        this.#steps.progress('proofs', done, indicators.length, 'indicators'),
-      ),
-    );
-  }
-
   async #publishIfNew(duck: DuckSession, prepared: Prepared, report: Replacement): Promise<BuildSummary> {
     const { plan, base, linked, quality, kept, data } = prepared;
     const content = contentHash(kept.files, data);
     const isNew = base?.manifest.content !== content || !(await this.#isServable(base));
     const { manifest, removed } = isNew
       ? await this.#publish(duck, prepared, content, report)
-      : await this.#keepServing(prepared, base.manifest, report);
+      : { manifest: base.manifest, removed: [] };
+    if (!isNew) {
+      await this.#steps.run('publish', async () => {
+        // The kept files replace those that were found damaged.
+        await this.#storage.adopt(prepared.directory, kept.files);
+        await report.commit();
+      });
+    }
     const { log, observer } = this.#deps;
     observer?.onExcluded?.(plan.excluded);
     observer?.onQuality?.(operatorReportOf(quality, manifest.generated_at));
@@ -292,56 +282,36 @@ class Build {
     return !isPresent.includes(false);
   }
 
-  /** The kept files replace those that were found damaged. */
-  async #keepServing(
-    { directory, kept }: Prepared,
-    manifest: Manifest,
-    report: Replacement,
-  ): Promise<{ manifest: Manifest; removed: string[] }> {
-    await this.#steps.run('publish', async () => {
-      await this.#storage.adopt(directory, kept.files);
-      await report.commit();
-    });
-    return { manifest, removed: [] };
-  }
-
   async #publish(
     duck: DuckSession,
     prepared: Prepared,
     content: string,
     report: Replacement,
   ): Promise<{ manifest: Manifest; removed: string[] }> {
-    const { directory, plan, base, coverage, kept, proofs } = prepared;
+    const { directory, base, kept, proofs } = prepared;
     const { aliases } = this.#deps.curated;
     const changes = await this.#steps.run('revisions', () =>
       storeChanges(duck, this.#storage, base, { directory, kept: kept.files, aliases }),
     );
     const generatedAt = await this.#storage.nextTime(this.#deps.now());
     const prerendered = await this.#prerender(duck, prepared, formatTimestamp(generatedAt));
-    const rules = rulesTree(prepared.data.rules);
-    const facts = {
-      ...this.#facts(plan, coverage, content, generatedAt),
-      rules: { leaves: rules.size, root: rules.root.toString('hex') },
-    };
+    const facts = this.#facts(prepared, content, generatedAt);
     return this.#steps.run('publish', async () => {
       const lineage = { base: base?.id ?? null, ...changes };
       const sealed = await this.#storage.seal({ directory, kept: kept.files, prerendered, facts, lineage });
       const { commit } = this.#signer;
-      const { now } = this.#deps;
-      await this.#storage.publish(sealed, proofs.root, { served: this.#served, commit, now });
+      await this.#storage.publish(sealed, proofs.root, { served: this.#served, commit, now: this.#deps.now });
       await report.commit();
       return { manifest: sealed.manifest, removed: await this.#prune() };
     });
   }
 
   /** The snapshot is published: a failure here is for the operator, not for the build. */
-  async #prune(): Promise<string[]> {
-    try {
-      return await prune(this.#storage, this.#deps.settings.SNAPSHOT_KEEP);
-    } catch (error) {
+  #prune(): Promise<string[]> {
+    return prune(this.#storage, this.#deps.settings.SNAPSHOT_KEEP).catch((error: unknown) => {
       this.#deps.log.error({ err: error }, 'old prerendered files are not removed');
       return [];
-    }
+    });
   }
 
   async #prerender(duck: DuckSession, prepared: Prepared, generatedAt: string): Promise<FileList> {
@@ -357,8 +327,9 @@ class Build {
       }),
     );
     await this.#steps.run('prerender', () =>
-      writer.writeAll(renderRoutes(data, generatedAt), (done) =>
-        this.#steps.progress('prerender', done, routeCount(data), 'files'),
+      writer.writeAll(
+        renderRoutes(data, generatedAt),
+        this.#steps.counter('prerender', routeCount(data), 'files'),
       ),
     );
     await this.#steps.run('verify', () =>
@@ -372,13 +343,9 @@ class Build {
     return writer.files;
   }
 
-  #facts(
-    plan: SnapshotPlan,
-    coverage: ReadonlyMap<string, IndicatorCoverage>,
-    content: string,
-    generatedAt: number,
-  ): Draft['facts'] {
-    const providers = providersOf(plan.indicators);
+  #facts({ plan, coverage, data }: Prepared, content: string, generatedAt: number): Draft['facts'] {
+    const providers = [...new Set(plan.indicators.map(({ providerId }) => providerId))].sort();
+    const rules = rulesTree(data.rules);
     const runs = plan.providers.flatMap(({ definition, run }): [string, string][] =>
       run && providers.includes(definition.id) ? [[definition.id, run.record.run_id]] : [],
     );
@@ -393,6 +360,7 @@ class Build {
       },
       runs: Object.fromEntries(runs),
       content,
+      rules: { leaves: rules.size, root: rules.root.toString('hex') },
     };
   }
 }

@@ -32,6 +32,11 @@ export class BuildSteps {
     }
   }
 
+  /** A function that reports how much of a step is done. */
+  counter(step: string, total: number, unit: string): (done: number) => void {
+    return (done) => this.progress(step, done, total, unit);
+  }
+
   /** Reports progress. @throws the reason of the signal once it is aborted. */
   progress(step: string, done: number, total: number, unit: string): void {
     this.#deps.signal?.throwIfAborted();

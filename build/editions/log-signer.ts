@@ -50,21 +50,14 @@ export class LogSigner {
   readonly #settings: SigningSettings;
   readonly #storage: SnapshotStorage;
 
+  readonly #keyFile: string;
+  readonly #pendingFile: string;
+
   constructor(settings: SigningSettings, storage: SnapshotStorage) {
     this.#settings = settings;
     this.#storage = storage;
-  }
-
-  get #keyFile(): string {
-    return join(this.#settings.SIGNING_DIR, 'key');
-  }
-
-  get #headFile(): string {
-    return join(this.#settings.SIGNING_DIR, SIGNED_HEAD);
-  }
-
-  get #pendingFile(): string {
-    return join(this.#settings.SIGNING_DIR, PENDING_LOG);
+    this.#keyFile = join(settings.SIGNING_DIR, 'key');
+    this.#pendingFile = join(settings.SIGNING_DIR, PENDING_LOG);
   }
 
   /**
@@ -82,16 +75,12 @@ export class LogSigner {
         (editions.length === 0 ||
           buildTree(pending.editions.slice(0, editions.length)).root.equals(buildTree(editions).root));
       // In a copy that was restored, manifests of later editions are missing.
-      if (isAhead && (await this.#haveManifests(pending.editions)))
+      const sealed = new Set(await this.#storage.sealedIds());
+      if (isAhead && pending.editions.every(({ edition }) => sealed.has(edition)))
         await this.#storage.writeLog({ ...pending, rollbacks });
       await rm(this.#pendingFile);
       await this.#assertExtends((await this.#storage.log()).editions);
     });
-  }
-
-  async #haveManifests(editions: readonly LogEntry[]): Promise<boolean> {
-    const sealed = new Set(await this.#storage.sealedIds());
-    return editions.every(({ edition }) => sealed.has(edition));
   }
 
   async #assertExtends(editions: readonly LogEntry[]): Promise<void> {
@@ -119,7 +108,7 @@ export class LogSigner {
     const { rollbacks } = await this.#storage.log();
     const log = { editions: [...editions], checkpoint, rollbacks };
     await replaceFile(this.#pendingFile, JSON.stringify(log));
-    await replaceFile(this.#headFile, checkpoint);
+    await replaceFile(join(this.#settings.SIGNING_DIR, SIGNED_HEAD), checkpoint);
     await this.#storage.writeLog(log);
     await rm(this.#pendingFile);
   };
@@ -155,17 +144,16 @@ export class LogSigner {
   }
 
   async #published(): Promise<PublishedKeys | null> {
-    const text = await readFile(join(this.#storage.directory, PUBLISHED_KEYS), 'utf8').catch(
-      whenAbsent(null),
-    );
+    const file = join(this.#storage.directory, PUBLISHED_KEYS);
+    const text = await readFile(file, 'utf8').catch(whenAbsent(null));
     return text === null ? null : publishedKeys.parse(JSON.parse(text));
   }
 
   /** The private key; made when there is none. */
   async #key(published: PublishedKeys | null): Promise<SigningKey> {
     await mkdir(this.#settings.SIGNING_DIR, { recursive: true, mode: 0o700 });
-    const { SIGNING_KEY: setting } = this.#settings;
-    const given = setting ?? (await readFile(this.#keyFile, 'utf8').catch(whenAbsent(null)));
+    const given =
+      this.#settings.SIGNING_KEY ?? (await readFile(this.#keyFile, 'utf8').catch(whenAbsent(null)));
     const text = given ?? generateSigningKey(published?.origin ?? this.#newName());
     if (given === null) await this.#writeKey(text);
     const key = parseSigningKey(text);
@@ -201,8 +189,7 @@ export class LogSigner {
     const used = (published?.keys ?? []).filter(({ from, key }) => from < size || key === publicKey);
     if (used.at(-1)?.key === publicKey) return;
     const ended = used.map((one) => (one.to === null ? { ...one, to: size - 1 } : one));
-    const keys = [...ended, { key: publicKey, from: size, to: null }];
-    const list: PublishedKeys = { origin: name, keys };
+    const list: PublishedKeys = { origin: name, keys: [...ended, { key: publicKey, from: size, to: null }] };
     await replaceFile(join(this.#storage.directory, PUBLISHED_KEYS), JSON.stringify(list));
   }
 }

@@ -7,35 +7,26 @@ import {
   editionTreeOf,
   LeafHashes,
   observationLeaf,
-  type SourceLeaf,
 } from '../../data/proofs/merkle-tree.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { type ProviderProofs, proofsFile, providerProofs } from '../../data/schema/proofs.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
+import type { PlannedIndicator } from './plan/plan-snapshot.ts';
 import type { SnapshotFile } from './tables/file-writer.ts';
 import { keptFile } from './tables/prerender.ts';
 
 const READ_LEAVES = readSql(import.meta.url, 'sql/read-leaves.sql');
 
 /** An indicator whose observation file lies in the directory of a build. */
-export interface ProvenIndicator {
-  id: string;
-  providerId: string;
-  unit: string | null;
-  /** Its upstream files. */
-  files: readonly SourceLeaf[];
-}
+export type ProvenIndicator = Pick<PlannedIndicator, 'id' | 'providerId' | 'files'> & {
+  record: Pick<PlannedIndicator['record'], 'unit'>;
+};
 
 export interface EditionProofs {
   root: string;
   /** Kept files. */
   files: SnapshotFile[];
-}
-
-interface IndicatorTree {
-  rows: number;
-  root: string;
 }
 
 /** @param directory holds the observation files under their names */
@@ -45,62 +36,45 @@ export async function proveEdition(
   indicators: readonly ProvenIndicator[],
   onIndicators: (done: number) => void,
 ): Promise<EditionProofs> {
-  const providers = new Map<string, ProofTable>();
-  for (const [at, indicator] of indicators.toSorted((a, b) => (a.id < b.id ? -1 : 1)).entries()) {
-    const { providerId } = indicator;
-    const table = providers.get(providerId) ?? new ProofTable();
-    providers.set(providerId, table);
-    table.add(indicator, await hashIndicator(duck, directory, indicator));
-    onIndicators(at + 1);
+  const tables: [provider: string, proofs: ProviderProofs][] = [];
+  let done = 0;
+  const byId = indicators.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  for (const [provider, own] of Map.groupBy(byId, ({ providerId }) => providerId)) {
+    const proofs: ProviderProofs = { files: [], indicators: {} };
+    const positions = new Map<string, number>();
+    for (const { id: indicator, record, files } of own) {
+      const sources = files.map(({ url, sha256, bytes, fetched_at }) => ({ url, sha256, bytes, fetched_at }));
+      const descriptor = { indicator, unit: record.unit, provider, sources };
+      const hashed = await hashIndicator(duck, directory, descriptor);
+      const listed = sources.map((source) => {
+        const key = `${source.url} ${source.sha256} ${source.fetched_at}`;
+        const at = positions.get(key) ?? proofs.files.push(source) - 1;
+        positions.set(key, at);
+        return at;
+      });
+      proofs.indicators[indicator] = { ...hashed, unit: record.unit, files: listed };
+      onIndicators(++done);
+    }
+    tables.push([provider, proofs]);
   }
-  const tables = [...providers].map(([provider, { proofs }]): [string, ProviderProofs] => [provider, proofs]);
   return {
     root: editionTreeOf(tables.map(([, proofs]) => proofs)).tree.root.toString('hex'),
     files: tables.map(([provider, proofs]) => keptFile(proofsFile(provider), providerProofs.parse(proofs))),
   };
 }
 
-/** Collects the proofs of one provider. */
-class ProofTable {
-  readonly proofs: ProviderProofs = { files: [], indicators: {} };
-  readonly #positions = new Map<string, number>();
-
-  add({ id, unit, files }: ProvenIndicator, { rows, root }: IndicatorTree): void {
-    const positions = files.map(({ url, sha256, bytes, fetched_at }) => {
-      const key = `${url} ${sha256} ${fetched_at}`;
-      const known =
-        this.#positions.get(key) ?? this.proofs.files.push({ url, sha256, bytes, fetched_at }) - 1;
-      this.#positions.set(key, known);
-      return known;
-    });
-    this.proofs.indicators[id] = { rows, root, unit, files: positions };
-  }
-}
-
-const describe = ({ id: indicator, unit, providerId: provider, files }: ProvenIndicator): Descriptor => ({
-  indicator,
-  unit,
-  provider,
-  sources: files.map(({ url, sha256, bytes, fetched_at }) => ({ url, sha256, bytes, fetched_at })),
-});
-
-async function hashIndicator(
-  duck: DuckSession,
-  directory: string,
-  indicator: ProvenIndicator,
-): Promise<IndicatorTree> {
+async function hashIndicator(duck: DuckSession, directory: string, descriptor: Descriptor) {
+  const { indicator } = descriptor;
   const leaves = new LeafHashes();
-  leaves.add(descriptorLeaf(describe(indicator)));
-  const file = join(directory, observationsFile(indicator.id));
+  leaves.add(descriptorLeaf(descriptor));
+  const file = join(directory, observationsFile(indicator));
   let last = { iso3: '', year: Number.NEGATIVE_INFINITY };
   const addRows = (columns: DuckDBValue[][], rows: number): void => {
     const [iso3 = [], year = [], value = [], ci_lo = [], ci_hi = [], status = [], projected = []] = columns;
     for (let row = 0; row < rows; row += 1) {
       const cell = { iso3: textOf(iso3[row]), year: Number(year[row]) };
       if (cell.iso3 < last.iso3 || (cell.iso3 === last.iso3 && cell.year <= last.year))
-        throw new Error(
-          `${indicator.id} has two rows of ${cell.iso3}, ${cell.year}, or has them out of order`,
-        );
+        throw new Error(`${indicator} has two rows of ${cell.iso3}, ${cell.year}, or has them out of order`);
       last = cell;
       leaves.add(
         observationLeaf({

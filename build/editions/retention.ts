@@ -6,17 +6,16 @@
  * interrupted is never served again; the next run removes the rest. A full scrub belongs to `verify`; a nightly run reads
  * a share, so that every object is read once in `SCRUB_NIGHTS`.
  */
-
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import type { Dirent } from 'node:fs';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hashFile } from '../../data/runtime/durable-files.ts';
-import { acquireLock } from '../../data/runtime/file-lock.ts';
+import { withLock } from '../../data/runtime/file-lock.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 import { isWithheld } from '../../data/runtime/withheld.ts';
 import { contradictedEntry, type ManifestFacts } from '../../data/schema/editions.ts';
 import {
-  editionChanges,
   type FileRef,
   manifestPath,
   manifest as manifestSchema,
@@ -65,24 +64,25 @@ class NamedObjects {
   }
 
   async addList(ref: FileRef, what: string, snapshot: string): Promise<void> {
-    if (this.#read.has(ref.sha256)) return;
-    this.#read.add(ref.sha256);
-    this.add(ref, what);
-    for (const [name, file] of Object.entries(await this.#storage.readList(ref))) {
+    if (!this.#begin(ref, what)) return;
+    for (const [name, file] of Object.entries(await this.#storage.readList(ref)))
       this.add(file, `${name} of ${snapshot}`);
-    }
   }
 
   /** What changed in an edition, and its revisions. */
   async addChanges(ref: FileRef, what: string, snapshot: string): Promise<void> {
-    if (this.#read.has(ref.sha256)) return;
+    if (!this.#begin(ref, what)) return;
+    const withheld = await this.#storage.withheld();
+    for (const [id, { file }] of Object.entries((await this.#storage.readChanges(ref)).revised))
+      if (!isWithheld(withheld, id)) this.add(file, `the revisions of ${id} in ${snapshot}`);
+  }
+
+  /** Adds what names others. @returns whether it is still to be read */
+  #begin(ref: FileRef, what: string): boolean {
+    const isNew = !this.#read.has(ref.sha256);
     this.#read.add(ref.sha256);
     this.add(ref, what);
-    const withheld = await this.#storage.withheld();
-    const text = await readFile(this.#storage.pathOf(ref), 'utf8');
-    for (const [id, { file }] of Object.entries(editionChanges.parse(JSON.parse(text)).revised)) {
-      if (!isWithheld(withheld, id)) this.add(file, `the revisions of ${id} in ${snapshot}`);
-    }
+    return isNew;
   }
 }
 
@@ -142,17 +142,10 @@ async function outdatedFiles(
 async function storedObjects(storage: SnapshotStorage): Promise<FileRef[]> {
   const root = join(storage.directory, OBJECTS);
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  return Promise.all(
-    entries
-      .filter((entry) => entry.isFile())
-      .map(async ({ parentPath, name }) => ({
-        sha256: name,
-        bytes: (await stat(join(parentPath, name))).size,
-      })),
-  );
+  const sizeOf = async ({ parentPath, name }: Dirent) => (await stat(join(parentPath, name))).size;
+  const files = entries.filter((entry) => entry.isFile());
+  return Promise.all(files.map(async (file) => ({ sha256: file.name, bytes: await sizeOf(file) })));
 }
-
-const bySize = (objects: readonly FileRef[]): number => objects.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** Objects that nothing needs. Changes nothing. @throws {CommandError} when it cannot be known. */
 export async function findGarbage(storage: SnapshotStorage, keep: number): Promise<Garbage> {
@@ -162,7 +155,7 @@ export async function findGarbage(storage: SnapshotStorage, keep: number): Promi
   const objects = (await storedObjects(storage))
     .filter(({ sha256 }) => !needed.has(sha256))
     .sort((a, b) => Number(isList.has(b.sha256)) - Number(isList.has(a.sha256)));
-  return { objects, bytes: bySize(objects), snapshots };
+  return { objects, bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0), snapshots };
 }
 
 export async function removeObjects(storage: SnapshotStorage, objects: readonly FileRef[]): Promise<void> {
@@ -179,17 +172,14 @@ export async function collectGarbage(
   keep: number,
   isRemoved: boolean,
 ): Promise<Garbage> {
-  const lock = await acquireLock(storage.lockFile, 'the snapshot');
-  try {
+  return withLock(storage.lockFile, 'the snapshot', {}, async () => {
     await storage.clean();
-    return await storage.whilePointerStays(async () => {
+    return storage.whilePointerStays(async () => {
       const garbage = await findGarbage(storage, keep);
       if (isRemoved) await removeObjects(storage, garbage.objects);
       return garbage;
     });
-  } finally {
-    await lock.release();
-  }
+  });
 }
 
 /** Removes prerendered files beyond the retention. @returns the snapshots that lost their files. */
@@ -224,12 +214,8 @@ export interface ScrubOptions {
 }
 
 /** Objects are spread evenly over the nights by their hashes. */
-function isOfNight(sha256: string, night_ms: number | undefined): boolean {
-  if (night_ms === undefined) return true;
-  return (
-    Number.parseInt(sha256.slice(0, 2), 16) % SCRUB_NIGHTS === Math.floor(night_ms / DAY_MS) % SCRUB_NIGHTS
-  );
-}
+const isOfNight = (sha256: string, night_ms: number): boolean =>
+  Number.parseInt(sha256.slice(0, 2), 16) % SCRUB_NIGHTS === Math.floor(night_ms / DAY_MS) % SCRUB_NIGHTS;
 
 /** Compares manifests with the log, and objects with their hashes. */
 export async function scrub(
@@ -237,7 +223,7 @@ export async function scrub(
   { keep, night_ms, signal }: ScrubOptions,
 ): Promise<Scrub> {
   const needed = await neededObjects(storage, keep);
-  const chosen = [...needed].filter(([sha256]) => isOfNight(sha256, night_ms));
+  const chosen = [...needed].filter(([sha256]) => night_ms === undefined || isOfNight(sha256, night_ms));
   const faults = new Map<string, string>();
   await inParallel(chosen, FILES_AT_ONCE, async ([sha256, what]) => {
     signal?.throwIfAborted();
@@ -259,10 +245,9 @@ async function damagedManifests(storage: SnapshotStorage): Promise<string[]> {
   for (const { edition, manifest } of editions) {
     const path = join(storage.directory, manifestPath(edition));
     const bytes = await readFile(path).catch(() => null);
-    const hash = bytes && createHash('sha256').update(bytes).digest('hex');
-    if (bytes && hash === manifest)
+    if (bytes && hash('sha256', bytes) === manifest)
       manifests.set(edition, manifestSchema.parse(JSON.parse(bytes.toString())));
-    else damaged.push(`the manifest of ${edition} is ${hash ? 'damaged' : 'missing'}: ${path}`);
+    else damaged.push(`the manifest of ${edition} is ${bytes ? 'damaged' : 'missing'}: ${path}`);
   }
   const entry = damaged.length === 0 ? contradictedEntry(editions, manifests) : undefined;
   if (entry)

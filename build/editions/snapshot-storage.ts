@@ -6,11 +6,17 @@
  * log and pointer leaves an edition that was never served, and the next build publishes anew. A rollback enters the log
  * before the pointer moves, so each edition that does not stand is known to be taken back or never served.
  */
-import { createHash, randomUUID } from 'node:crypto';
-import { access, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { hash, randomUUID } from 'node:crypto';
+import { access, link, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { replaceFile, syncDirectory, unpackJson, whenAbsent } from '../../data/runtime/durable-files.ts';
-import { acquireLock } from '../../data/runtime/file-lock.ts';
+import {
+  moveFiles,
+  replaceFile,
+  syncDirectory,
+  unpackJson,
+  whenAbsent,
+} from '../../data/runtime/durable-files.ts';
+import { withLock } from '../../data/runtime/file-lock.ts';
 import {
   readWithheld,
   WITHHELD,
@@ -22,7 +28,9 @@ import { formatTimestamp } from '../../data/schema/records.ts';
 import {
   CURRENT_POINTER,
   EDITIONS,
+  type EditionChanges,
   type EditionLineage,
+  editionChanges,
   type FileList,
   type FileRef,
   fileList,
@@ -104,7 +112,7 @@ export class SnapshotStorage {
   /** Ids of all snapshots that have a manifest, oldest first. */
   async sealedIds(): Promise<string[]> {
     const names = await readdir(join(this.directory, EDITIONS)).catch(whenAbsent([]));
-    const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
+    const ids = names.flatMap((name) => /^(.*)\.json$/.exec(name)?.[1] ?? []);
     return ids.filter((id) => SNAPSHOT_ID.test(id)).sort();
   }
 
@@ -177,17 +185,12 @@ export class SnapshotStorage {
     await this.refuseMirror();
     await mkdir(join(this.directory, EDITIONS), { recursive: true });
     await mkdir(join(this.directory, OBJECTS), { recursive: true });
-    const folders = [this.directory, join(this.directory, EDITIONS)];
-    for (const folder of folders) {
+    for (const folder of [this.directory, join(this.directory, EDITIONS)])
       for (const name of await readdir(folder)) {
         const isTemporary =
-          name.startsWith(BUILDING) ||
-          name.startsWith(VIEW) ||
-          name.endsWith('.tmp') ||
-          name.startsWith(`${LOCK}.`);
+          name.endsWith('.tmp') || [BUILDING, VIEW, `${LOCK}.`].some((start) => name.startsWith(start));
         if (isTemporary) await rm(join(folder, name), { recursive: true, force: true });
       }
-    }
   }
 
   /** Creates a new directory to build in, invisible to gateways. */
@@ -199,15 +202,10 @@ export class SnapshotStorage {
 
   /** Moves flushed files to where their content is named. An object that is there, damaged or not, is replaced. */
   async adopt(directory: string, files: FileList): Promise<void> {
-    const folders = new Set<string>();
-    for (const [name, ref] of Object.entries(files)) {
-      const target = this.pathOf(ref);
-      const folder = dirname(target);
-      if (!folders.has(folder)) await mkdir(folder, { recursive: true });
-      folders.add(folder);
-      await rename(join(directory, name), target);
-    }
-    for (const folder of folders) await syncDirectory(folder);
+    const moves = Object.entries(files).map(
+      ([name, ref]) => [join(directory, name), this.pathOf(ref)] as const,
+    );
+    await moveFiles(moves);
     await syncDirectory(join(this.directory, OBJECTS));
   }
 
@@ -224,10 +222,15 @@ export class SnapshotStorage {
     return unpackJson(await readFile(this.pathOf(ref)));
   }
 
+  /** What changed in an edition. */
+  async readChanges(ref: FileRef): Promise<EditionChanges> {
+    return editionChanges.parse(JSON.parse(await this.readText(ref)));
+  }
+
   /** Stores a text or bytes as an object. */
   async put(content: string | Buffer): Promise<FileRef> {
     const bytes = Buffer.from(content);
-    const ref = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+    const ref = { bytes: bytes.length, sha256: hash('sha256', bytes) };
     const target = this.pathOf(ref);
     await mkdir(dirname(target), { recursive: true });
     await replaceFile(target, bytes);
@@ -257,7 +260,7 @@ export class SnapshotStorage {
   async putManifest(manifest: Manifest): Promise<string> {
     const text = JSON.stringify(manifest);
     await replaceFile(join(this.directory, manifestPath(manifest.id)), text);
-    return createHash('sha256').update(text).digest('hex');
+    return hash('sha256', text);
   }
 
   /**
@@ -266,15 +269,26 @@ export class SnapshotStorage {
    * @throws {CommandError} when another one is served by now: an operator rolled back meanwhile.
    */
   async publish(
-    sealed: Sealed,
+    { manifest, lineage, hash: manifestHash }: Sealed,
     root: string,
     { served, commit, now }: { served: string | null; commit: CommitLog; now: () => number },
   ): Promise<void> {
     await this.whilePointerStays(async () => {
       if ((await this.currentId()) !== served)
         throw new CommandError('another snapshot was served during the build: build again');
-      await this.enter(sealed, root, { commit, now });
-      await this.serve(sealed.manifest.id);
+      const { editions } = await this.log();
+      const published_ms = Math.max(await this.nextTime(now()), Date.parse(manifest.generated_at));
+      const entry: LogEntry = {
+        edition: manifest.id,
+        published_at: formatTimestamp(published_ms),
+        indicators: manifest.counts.indicators,
+        root,
+        manifest: manifestHash,
+        counts: manifest.counts,
+        ...lineage,
+      };
+      await commit([...editions, entry]);
+      await this.serve(manifest.id);
     });
   }
 
@@ -284,32 +298,10 @@ export class SnapshotStorage {
     return Math.max(Math.floor(now_ms / 1000) * 1000, newest + 1000);
   }
 
-  /** Enters a sealed snapshot in the log, as published now. */
-  async enter(
-    { manifest, lineage, hash }: Sealed,
-    root: string,
-    { commit, now }: { commit: CommitLog; now: () => number },
-  ): Promise<void> {
-    const { editions } = await this.log();
-    const published_ms = Math.max(await this.nextTime(now()), Date.parse(manifest.generated_at));
-    const entry: LogEntry = {
-      edition: manifest.id,
-      published_at: formatTimestamp(published_ms),
-      indicators: manifest.counts.indicators,
-      root,
-      manifest: hash,
-      counts: manifest.counts,
-      ...lineage,
-    };
-    await commit([...editions, entry]);
-  }
-
   /** Moves the pointer, or removes what the pointer might be moved to. It takes moments, unlike a build. */
   async whilePointerStays<Result>(work: () => Promise<Result>): Promise<Result> {
-    const lock = await acquireLock(join(this.directory, POINTER_LOCK), 'the served snapshot', {
-      wait_ms: POINTER_WAIT_MS,
-    });
-    return work().finally(() => lock.release());
+    const file = join(this.directory, POINTER_LOCK);
+    return withLock(file, 'the served snapshot', { wait_ms: POINTER_WAIT_MS }, work);
   }
 
   async writeLog(log: PublicationLog): Promise<void> {

@@ -8,10 +8,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Curated } from '../../data/curated/curated.ts';
 import { unpackJson } from '../../data/runtime/durable-files.ts';
-import { acquireLock } from '../../data/runtime/file-lock.ts';
+import { withLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { readSql } from '../../data/runtime/sql-files.ts';
-import { observationsFile } from '../../data/schema/snapshot.ts';
+import { sqlOf } from '../../data/runtime/sql-files.ts';
+import { observationsFile, observedIndicators } from '../../data/schema/snapshot.ts';
 import { yearOf } from '../lake/lake.ts';
 import { DuckSession, type SqlRow } from '../runtime/duckdb.ts';
 import { CommandError } from '../runtime/errors.ts';
@@ -28,11 +28,10 @@ import {
 } from './tables/materialise.ts';
 import { type IndicatorCoverage, loadCountrySeries, readCoverage } from './tables/summary-tables.ts';
 
-const PUBLISHED_BATCH = readSql(import.meta.url, 'sql/published-batch.sql');
-const VERIFY_BATCH = readSql(import.meta.url, 'sql/verify-batch.sql');
+const sql = sqlOf(import.meta.url);
 
 /** A snapshot failed verification. */
-export class SnapshotError extends Error {
+export class SnapshotError extends CommandError {
   override name = 'SnapshotError';
 }
 
@@ -48,8 +47,8 @@ export async function verifyFigures(
   let done = 0;
   for (const batch of batchIndicators(indicators)) {
     await readLakeBatch(duck, batch);
-    await duck.run(PUBLISHED_BATCH, { files: filesOf(directory, batch) });
-    const rows = await duck.rows(VERIFY_BATCH, { numbers: numbersOf(batch) });
+    await duck.run(sql('published-batch'), { files: filesOf(directory, batch) });
+    const rows = await duck.rows(sql('verify-batch'), { numbers: numbersOf(batch) });
     for (const { number, ...facts } of rows) {
       const id = ids.get(Number(number)) ?? '';
       checkCounts(id, facts, coverage.get(id)?.rows ?? 0);
@@ -112,8 +111,7 @@ async function traceFigures(
   { countries }: SnapshotPlan,
   unchanged: readonly PlannedIndicator[],
 ): Promise<void> {
-  const lock = await acquireLock(join(lakeDirectory, '.verify.lock'), 'the verification');
-  try {
+  await withLock(join(lakeDirectory, '.verify.lock'), 'the verification', {}, async () => {
     const scratch = join(lakeDirectory, '.scratch-verify');
     await using duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
     const codes = countries.map(({ iso3 }) => iso3);
@@ -121,9 +119,7 @@ async function traceFigures(
     if (unchanged.length === 0) return;
     await loadCountrySeries(duck, directory, unchanged);
     await verifyFigures(duck, directory, unchanged, await readCoverage(duck), () => {});
-  } finally {
-    await lock.release();
-  }
+  });
 }
 
 export interface Verification {
@@ -169,12 +165,11 @@ export async function verifyPublished(
   } finally {
     await rm(view, { recursive: true, force: true });
   }
-  const observed = Object.keys(published.kept).filter((name) => name.startsWith('observations/')).length;
   return {
     snapshot: id,
     files: Object.keys(files).length,
     objects,
     traced: unchanged.length,
-    outdated: observed - unchanged.length,
+    outdated: observedIndicators(published.kept).length - unchanged.length,
   };
 }

@@ -6,17 +6,22 @@
  * series, its revisions, and the prerendered files of snapshots that had it. An object that another series has, too, stays.
  * What is read in place of the deleted is recorded before anything is removed, so an interrupted run is repeated.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import { hashFile, packJson, syncFiles } from '../../data/runtime/durable-files.ts';
-import { acquireLock } from '../../data/runtime/file-lock.ts';
-import { readSql } from '../../data/runtime/sql-files.ts';
+import { withLock } from '../../data/runtime/file-lock.ts';
+import { sqlOf } from '../../data/runtime/sql-files.ts';
 import { isWithheld, type WithheldRecord } from '../../data/runtime/withheld.ts';
 import { storedGroups } from '../../data/schema/groups.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { ADDITION_WORDS, type FileList, type FileRef, LATEST_FOLDER } from '../../data/schema/snapshot.ts';
+import {
+  ADDITION_WORDS,
+  type FileRef,
+  LATEST_FOLDER,
+  observedIndicators,
+} from '../../data/schema/snapshot.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { CommandError } from '../runtime/errors.ts';
 import type { LogSigner } from './log-signer.ts';
@@ -24,8 +29,7 @@ import { findGarbage, removeObjects } from './retention.ts';
 import type { SnapshotStorage } from './snapshot-storage.ts';
 import { firstNamed } from './verify.ts';
 
-const COUNT_WITHHELD = readSql(import.meta.url, 'sql/count-withheld.sql');
-const REDACT_LATEST = readSql(import.meta.url, 'sql/redact-latest.sql');
+const sql = sqlOf(import.meta.url);
 const MEMORY_MB = 256;
 const OBSERVATIONS = /^observations\/(.*)\.parquet$/;
 const GROUP_FIGURES = /^groups\/(.*)\.json$/;
@@ -44,8 +48,7 @@ export async function decideToWithhold(
   subject: string,
   reason: string,
 ): Promise<void> {
-  const lock = await acquireLock(storage.lockFile, 'the snapshot');
-  try {
+  await withLock(storage.lockFile, 'the snapshot', {}, async () => {
     const record = await storage.withheld();
     if (record.decisions.some((decision) => decision.subject === subject)) return;
     const decision = { subject, reason, withheld_at: formatTimestamp(now_ms) };
@@ -54,21 +57,15 @@ export async function decideToWithhold(
     if (![...published].some((id) => isWithheld({ ...record, decisions: [decision] }, id)))
       throw new CommandError(`no snapshot has a series of ${subject}`);
     await signer.writeWithheld(decided, now_ms);
-  } finally {
-    await lock.release();
-  }
+  });
 }
 
 async function publishedSeries(storage: SnapshotStorage): Promise<Set<string>> {
-  const ids = new Set<string>();
-  for (const edition of await storage.ids()) {
-    for (const id of seriesOf((await storage.open(edition)).kept)) ids.add(id);
-  }
-  return ids;
+  const ids: string[] = [];
+  for (const edition of await storage.ids())
+    ids.push(...observedIndicators((await storage.open(edition)).kept));
+  return new Set(ids);
 }
-
-const seriesOf = (files: FileList): string[] =>
-  Object.keys(files).flatMap((name) => OBSERVATIONS.exec(name)?.[1] ?? []);
 
 export interface Deletion {
   /** Snapshots that had one of the series. */
@@ -86,13 +83,12 @@ export async function deleteWithheld(
   { storage, signer, now_ms }: Withholding,
   keep: number,
 ): Promise<Deletion> {
-  const lock = await acquireLock(storage.lockFile, 'the snapshot');
-  try {
+  return withLock(storage.lockFile, 'the snapshot', {}, async () => {
     await storage.clean();
-    return await storage.whilePointerStays(async () => {
+    return storage.whilePointerStays(async () => {
       const record = await storage.withheld();
       const served = await storage.current();
-      const still = served && seriesOf(served.kept).find((id) => isWithheld(record, id));
+      const still = served && observedIndicators(served.kept).find((id) => isWithheld(record, id));
       if (still)
         throw new CommandError(`${still} is still in the served snapshot: build one without it first`);
       const directory = await storage.begin();
@@ -110,9 +106,7 @@ export async function deleteWithheld(
       const snapshots = [...new Set(tombstones.map(({ snapshot }) => snapshot))].sort();
       return { snapshots, objects: garbage.objects.length, bytes: garbage.bytes };
     });
-  } finally {
-    await lock.release();
-  }
+  });
 }
 
 /** Writes lists without the withheld series. */
@@ -141,7 +135,7 @@ class Redaction {
     for (const snapshot of await this.#storage.ids()) {
       const published = await this.#storage.publishedManifest(snapshot);
       const { kept } = await this.#storage.open(snapshot);
-      const gone = seriesOf(kept).filter((id) => this.#ids.has(id));
+      const gone = observedIndicators(kept).filter((id) => this.#ids.has(id));
       result.tombstones.push(...gone.map((indicator) => ({ snapshot, indicator })));
       for (const { sha256, bytes } of Object.values(published.providers)) {
         const list = lists[sha256] ?? { sha256, bytes };
@@ -161,7 +155,7 @@ class Redaction {
       if (redacted) files.push([name, redacted]);
     }
     const text = JSON.stringify(Object.fromEntries(files));
-    const isSame = createHash('sha256').update(text).digest('hex') === ref.sha256;
+    const isSame = hash('sha256', text) === ref.sha256;
     const redacted = isSame ? ref : await this.#storage.put(text);
     this.#done.set(ref.sha256, redacted);
     return redacted;
@@ -208,11 +202,11 @@ class Redaction {
   async #latest(ref: FileRef): Promise<FileRef> {
     const ids = listValue([...this.#ids]);
     const from = this.#storage.pathOf(ref);
-    const [held] = await this.#duck.rows(COUNT_WITHHELD, { from, ids });
+    const [held] = await this.#duck.rows(sql('count-withheld'), { from, ids });
     if (held?.n === 0) return ref;
     await mkdir(this.#directory, { recursive: true });
     const file = join(this.#directory, ref.sha256);
-    await this.#duck.run(REDACT_LATEST, { from, ids, file });
+    await this.#duck.run(sql('redact-latest'), { from, ids, file });
     await syncFiles([file]);
     const redacted = await hashFile(file);
     await this.#storage.adopt(this.#directory, { [ref.sha256]: redacted });

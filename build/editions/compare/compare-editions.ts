@@ -7,33 +7,32 @@
  * goes as a whole is listed and has no revisions: its figures of that edition are all added, or all withdrawn.
  */
 
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
-import { hashFile, syncFiles } from '../../../data/runtime/durable-files.ts';
+import { z } from 'zod';
+import { hashFile, syncFiles, unpackJson } from '../../../data/runtime/durable-files.ts';
 import { inBatches } from '../../../data/runtime/in-parallel.ts';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import type { IndicatorAlias } from '../../../data/schema/curated.ts';
 import { servedChain } from '../../../data/schema/editions.ts';
+import { type Redefinition, redefinitionOf } from '../../../data/schema/records.ts';
 import {
+  catalogueFile,
   type EditionChanges,
   type EditionLineage,
   editionChanges,
   type FileList,
   type LogEntry,
   observationsFile,
+  observedIndicators,
+  providerCatalogue,
   providerOf,
 } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { Published, SnapshotStorage } from '../snapshot-storage.ts';
-import { findRedefined } from './redefinitions.ts';
 
-const COMPARED_TABLES = readSql(import.meta.url, 'sql/compared-tables.sql');
-const WITHDRAWN_FIGURES = readSql(import.meta.url, 'sql/withdrawn-figures.sql');
-const WITHDRAWN_SERIES = readSql(import.meta.url, 'sql/withdrawn-series.sql');
-const REVISION_BATCH = readSql(import.meta.url, 'sql/revision-batch.sql');
-const COUNT_REVISIONS = readSql(import.meta.url, 'sql/count-revisions.sql');
-const WRITE_REVISIONS = readSql(import.meta.url, 'sql/write-revisions.sql');
+const sql = sqlOf(import.meta.url);
 
 export interface FinishedBuild {
   /** Holds its files. */
@@ -47,8 +46,9 @@ export async function storeChanges(
   duck: DuckSession,
   storage: SnapshotStorage,
   base: Published | null,
-  { directory, kept, aliases }: FinishedBuild,
+  build: FinishedBuild,
 ): Promise<Omit<EditionLineage, 'base'>> {
+  const { directory, kept, aliases } = build;
   if (base === null) return { changes: null, changed: {} };
   const withdrawals = await Withdrawals.read(storage, base.id);
   const changes = await compareEditions(duck, {
@@ -58,10 +58,7 @@ export async function storeChanges(
     earlier: (indicator) => withdrawals.of(namesOf(indicator, aliases)),
     directory,
   });
-  const redefined = await findRedefined({
-    ...{ storage, base, kept, directory, changes },
-    lastWith: (indicator) => withdrawals.lastWith(namesOf(indicator, aliases)),
-  });
+  const redefined = await findRedefined(storage, base, build, changes, withdrawals);
   const files = Object.fromEntries(
     Object.entries(changes.revised).map(([indicator, { file }]) => [revisionsFile(indicator), file]),
   );
@@ -78,13 +75,14 @@ const namesOf = (indicator: string, aliases: readonly IndicatorAlias[]): string[
   ...aliases.filter((alias) => alias.new === indicator).map(({ old }) => old),
 ];
 
-const OBSERVATION_FILE = /^observations\/(.*)\.parquet$/;
+const CATALOGUE = /^catalogue\/(.*)\.json$/;
 
 function observationFiles(files: FileList, pathOf: (name: string) => string): Map<string, ObservationFile> {
   return new Map(
-    Object.entries(files).flatMap(([name, { bytes, sha256 }]) => {
-      const id = OBSERVATION_FILE.exec(name)?.[1];
-      return id === undefined ? [] : [[id, { path: pathOf(name), bytes, sha256 }] as const];
+    observedIndicators(files).map((id) => {
+      const name = observationsFile(id);
+      const { bytes = 0, sha256 = '' } = files[name] ?? {};
+      return [id, { path: pathOf(name), bytes, sha256 }];
     }),
   );
 }
@@ -105,8 +103,7 @@ class Withdrawals {
     const editions: { entry: LogEntry; changes: EditionChanges }[] = [];
     for (const entry of servedChain((await storage.log()).editions, served)) {
       if (entry.changes === null) continue;
-      const changes = editionChanges.parse(JSON.parse(await storage.readText(entry.changes)));
-      editions.push({ entry, changes });
+      editions.push({ entry, changes: await storage.readChanges(entry.changes) });
     }
     return new Withdrawals(storage, editions);
   }
@@ -237,36 +234,30 @@ async function fillTables(
   series: readonly ComparedSeries[],
   earlier: ComparedEditions['earlier'],
 ): Promise<void> {
-  await duck.run(COMPARED_TABLES);
-  await duck.fill('compared', [
-    { type: INTEGER, values: series.map(({ number }) => number) },
-    { type: VARCHAR, values: series.map(({ base }) => base.path) },
-    { type: VARCHAR, values: series.map(({ next }) => next.path) },
-  ]);
-  const revisions: EarlierFile[] = [];
-  const observations: EarlierFile[] = [];
+  await duck.run(sql('compared-tables'));
+  const files = series.map(({ number, base, next }) => [number, base.path, next.path]);
+  await duck.fill('compared', [INTEGER, VARCHAR, VARCHAR], files);
+  const revisions: [number: number, file: string][] = [];
+  const observations: [number: number, file: string][] = [];
   for (const { number, indicator } of series) {
-    const files = await earlier(indicator);
-    revisions.push(...files.revisions.map((file) => ({ number, file })));
-    observations.push(...files.observations.map((file) => ({ number, file })));
+    const found = await earlier(indicator);
+    for (const file of found.revisions) revisions.push([number, file]);
+    for (const file of found.observations) observations.push([number, file]);
   }
-  const all = [...revisions, ...observations];
-  await duck.fill('earlier_files', [
-    { type: INTEGER, values: all.map(({ number }) => number) },
-    { type: VARCHAR, values: all.map(({ file }) => file) },
-  ]);
-  if (revisions.length > 0) await duck.run(WITHDRAWN_FIGURES, { files: distinctFiles(revisions) });
-  if (observations.length > 0) await duck.run(WITHDRAWN_SERIES, { files: distinctFiles(observations) });
-}
-
-interface EarlierFile {
-  number: number;
-  file: string;
+  await duck.fill('earlier_files', [INTEGER, VARCHAR], [...revisions, ...observations]);
+  for (const [statement, own] of Object.entries({
+    'withdrawn-figures': revisions,
+    'withdrawn-series': observations,
+  }))
+    if (own.length > 0) await duck.run(sql(statement), { files: distinct(own.map(([, file]) => file)) });
 }
 
 /** Series with equal rows share a file, which a statement must read once. */
-const distinctFiles = (files: readonly EarlierFile[]) => distinct(files.map(({ file }) => file));
 const distinct = (paths: readonly string[]) => listValue([...new Set(paths)]);
+
+const countsRow = z.object({
+  ...{ number: z.int(), added: z.int(), changed: z.int(), withdrawn: z.int(), restored: z.int() },
+});
 
 async function writeBatch(
   duck: DuckSession,
@@ -274,54 +265,83 @@ async function writeBatch(
   batch: readonly ComparedSeries[],
 ): Promise<EditionChanges['revised']> {
   const indicators = new Map(batch.map(({ number, indicator }) => [number, indicator]));
-  await duck.run(REVISION_BATCH, {
+  await duck.run(sql('revision-batch'), {
     base: distinct(batch.map(({ base }) => base.path)),
     next: distinct(batch.map(({ next }) => next.path)),
     numbers: listValue([...indicators.keys()]),
   });
   const revised: EditionChanges['revised'] = {};
-  for (const row of await duck.rows(COUNT_REVISIONS)) {
-    const number = Number(row.number);
+  for (const { number, ...counts } of await duck.select(countsRow, sql('count-revisions'))) {
     const indicator = indicators.get(number) ?? '';
     const file = join(directory, revisionsFile(indicator));
-    await duck.run(WRITE_REVISIONS, { number, file });
-    revised[indicator] = {
-      added: Number(row.added),
-      changed: Number(row.changed),
-      withdrawn: Number(row.withdrawn),
-      restored: Number(row.restored),
-      file: await hashFile(file),
-    };
+    await duck.run(sql('write-revisions'), { number, file });
+    revised[indicator] = { ...counts, file: await hashFile(file) };
   }
   return revised;
 }
 
 /** The numbers of changed indicators by provider. */
-export function countChanges({
-  added,
-  withdrawn,
-  renamed,
-  revised,
-  redefined,
-}: EditionChanges): LogEntry['changed'] {
+export function countChanges({ revised, ...changes }: EditionChanges): LogEntry['changed'] {
   const counts: LogEntry['changed'] = {};
-  const count = (ids: readonly string[], what: keyof LogEntry['changed'][string]): void => {
-    for (const id of ids) {
-      const provider = providerOf(id);
+  const ids = {
+    added: changes.added,
+    withdrawn: changes.withdrawn,
+    renamed: changes.renamed.map(({ to }) => to),
+    revised: Object.keys(revised),
+    redefined: changes.redefined.map(({ indicator }) => indicator),
+  };
+  for (const [what, own] of Object.entries(ids) as [keyof typeof ids, readonly string[]][])
+    for (const provider of own.map(providerOf)) {
       counts[provider] ??= { added: 0, withdrawn: 0, renamed: 0, revised: 0, redefined: 0 };
       counts[provider][what] += 1;
     }
-  };
-  count(added, 'added');
-  count(withdrawn, 'withdrawn');
-  count(
-    renamed.map(({ to }) => to),
-    'renamed',
-  );
-  count(Object.keys(revised), 'revised');
-  count(
-    redefined.map(({ indicator }) => indicator),
-    'redefined',
-  );
   return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+type Catalogue = ReadonlyMap<string, Parameters<typeof redefinitionOf>[0]>;
+
+/**
+ * Which indicators a build describes otherwise than its base, by id. One that comes back is compared with what it was when
+ * it went.
+ */
+async function findRedefined(
+  storage: SnapshotStorage,
+  base: Published,
+  { directory, kept, aliases }: FinishedBuild,
+  changes: Pick<EditionChanges, 'added' | 'renamed'>,
+  withdrawals: Withdrawals,
+): Promise<Redefinition[]> {
+  const oldIds = new Map(changes.renamed.map(({ from, to }) => [to, from]));
+  const published = publishedCatalogues(storage);
+  const found: Redefinition[] = [];
+  for (const provider of new Set(Object.keys(kept).flatMap((name) => CATALOGUE.exec(name)?.[1] ?? []))) {
+    const file = catalogueFile(provider);
+    if (base.kept[file]?.sha256 === kept[file]?.sha256) continue;
+    const now = parseCatalogue(unpackJson(await readFile(join(directory, file))));
+    for (const [id, record] of now) {
+      const last = changes.added.includes(id)
+        ? await withdrawals.lastWith(namesOf(id, aliases))
+        : { edition: base, id: oldIds.get(id) ?? id };
+      const before = last && (await published(last.edition, providerOf(last.id))).get(last.id);
+      const redefinition = before && redefinitionOf(before, record);
+      if (redefinition) found.push(redefinition);
+    }
+  }
+  return found.sort((a, b) => (a.indicator < b.indicator ? -1 : 1));
+}
+
+function parseCatalogue(text: string): Catalogue {
+  return new Map(providerCatalogue.parse(JSON.parse(text)).map(({ record }) => [record.id, record]));
+}
+
+/** Reads each catalogue once. */
+function publishedCatalogues(storage: SnapshotStorage) {
+  const read = new Map<string, Promise<Catalogue>>();
+  return ({ kept }: Published, provider: string): Promise<Catalogue> => {
+    const ref = kept[catalogueFile(provider)];
+    if (ref === undefined) return Promise.resolve(new Map());
+    const known = read.get(ref.sha256) ?? storage.readText(ref).then(parseCatalogue);
+    read.set(ref.sha256, known);
+    return known;
+  };
 }

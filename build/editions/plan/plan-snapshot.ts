@@ -4,7 +4,7 @@
  * This decides what may be published. A provider must be enabled and redistributable. An indicator must not be disabled
  * or withheld, by curated data, by the terms of its sources (`licensing.ts`) or by a quality decision.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Curated } from '../../../data/curated/curated.ts';
 import type { IndicatorOverlay, ProviderDefinition } from '../../../data/schema/curated.ts';
@@ -250,7 +250,7 @@ function planIndicator(
     flaggedByClock: yearsWithoutRule(rule, facts.ahead?.years ?? [], currentYear),
     lake: run.observations,
     lakeRows: facts.rows,
-    inputs: createHash('sha256').update(JSON.stringify(inputs)).digest('hex'),
+    inputs: hash('sha256', JSON.stringify(inputs)),
   };
 }
 

@@ -9,8 +9,6 @@ import { servedChain } from '../../../data/schema/editions.ts';
 import type { CatalogueEntry } from '../../../data/schema/lake.ts';
 import type { Overrides } from '../../../data/schema/operator-changes.ts';
 import {
-  editionChanges,
-  type LogEntry,
   type Manifest,
   providerCatalogue,
   providerOf,
@@ -42,19 +40,15 @@ export async function vanishedIndicators(
   const publicProviders = new Map(plan.providers.map(({ definition }) => [definition.id, definition]));
   const isShut = shutSeries(plan, curated, overrides);
   const today = new Map(curated.aliases.map(({ old, new: now }) => [old, now]));
-  const governed = await lastTerms(
-    { storage, base, departures },
-    (id) =>
-      publicProviders.has(providerOf(id)) && !known.has(id) && !isShut(id) && !isShut(today.get(id) ?? id),
-  );
+  const isGoverned = (id: string): boolean =>
+    publicProviders.has(providerOf(id)) && !known.has(id) && !isShut(id) && !isShut(today.get(id) ?? id);
+  const governed = await lastTerms({ storage, base, departures }, isGoverned);
   const narrowed = governed.flatMap((terms) => {
     const definition = publicProviders.get(providerOf(terms.id));
     return definition === undefined ? [] : [narrower(terms, definition)];
   });
-  return Map.groupBy(
-    narrowed.sort((a, b) => (a.id < b.id ? -1 : 1)),
-    ({ id }) => providerOf(id),
-  );
+  const byId = narrowed.sort((a, b) => (a.id < b.id ? -1 : 1));
+  return Map.groupBy(byId, ({ id }) => providerOf(id));
 }
 
 /**
@@ -102,10 +96,8 @@ function shutSeries(
   curated: Curated,
   overrides: Overrides,
 ): (id: string) => boolean {
-  const withheld = new Set([
-    ...plan.withheld,
-    ...curated.decisions.flatMap(({ decision, subject }) => (decision === 'withhold' ? [subject] : [])),
-  ]);
+  const decided = curated.decisions.filter(({ decision }) => decision === 'withhold');
+  const withheld = new Set([...plan.withheld, ...decided.map(({ subject }) => subject)]);
   return (id) => {
     const providerId = providerOf(id);
     const entry = { ...UNDESCRIBED, slug: id.slice(providerId.length + 1) };
@@ -140,8 +132,6 @@ export interface ServedHistory {
   firstDate: string | null;
 }
 
-const departed = editionChanges.pick({ withdrawn: true, renamed: true });
-
 /** @param served the edition up to which is read; null where nothing is served. */
 export async function readServedHistory(
   storage: SnapshotStorage,
@@ -151,15 +141,13 @@ export async function readServedHistory(
   const chain = servedChain((await storage.log()).editions, served);
   const departures: Departure[] = [];
   for (const { base, changes, changed } of chain.toReversed()) {
-    if (base === null || changes === null || !hasDepartures(changed)) continue;
-    const { withdrawn, renamed } = departed.parse(JSON.parse(await storage.readText(changes)));
+    const hasDepartures = Object.values(changed).some((count) => count.withdrawn + count.renamed > 0);
+    if (base === null || changes === null || !hasDepartures) continue;
+    const { withdrawn, renamed } = await storage.readChanges(changes);
     departures.push({ base, indicators: [...withdrawn, ...renamed.map(({ from }) => from)] });
   }
   return { departures, firstDate: chain[0]?.published_at.slice(0, 10) ?? null };
 }
-
-const hasDepartures = (changed: LogEntry['changed']): boolean =>
-  Object.values(changed).some(({ withdrawn, renamed }) => withdrawn > 0 || renamed > 0);
 
 /** A provider whose definition was deleted takes its history with it: that is asked for. @throws {CommandError} */
 export function refuseLostHistory(

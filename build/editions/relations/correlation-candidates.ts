@@ -8,8 +8,6 @@
  *
  * The generator is seeded, so equal input gives equal output.
  */
-import { countBits } from './spearman.ts';
-
 const WORDS = 32;
 const PAIRS = WORDS * 32;
 /** Words of the first comparison. */
@@ -19,6 +17,13 @@ const MIN_TAU = 0.5;
 const STANDARD_ERRORS = 2;
 /** Pseudo-count of undecided pairs: lowers scores that rest on few pairs. */
 const UNDECIDED_PRIOR = 6;
+
+/** Number of set bits of a 32-bit word. */
+function countBits(word: number): number {
+  let bits = word - ((word >>> 1) & 0x55555555);
+  bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);
+  return (((bits + (bits >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24;
+}
 
 /** A linear congruential generator: reproducible on every machine. */
 function createRandom(): (bound: number) => number {
@@ -83,35 +88,19 @@ function compareSketches(sketches: Int32Array, a: number, b: number, words: numb
   return (common << 16) | opposed;
 }
 
-/** Keeps the strongest candidates of one indicator. */
-class TopCandidates {
-  readonly #keep: number;
-  #found: { index: number; score: number }[] = [];
-  /** Scores at or below it are ignored. */
-  #threshold = 0;
+export interface Candidate {
+  /** Position among the indicators. */
+  index: number;
+  strength: number;
+}
 
-  constructor(keep: number) {
-    this.#keep = keep;
-  }
-
-  offer(index: number, score: number): void {
-    if (score <= this.#threshold) return;
-    this.#found.push({ index, score });
-    if (this.#found.length < 4 * this.#keep) return;
-    this.#cut();
-    this.#threshold = this.#found.at(-1)?.score ?? 0;
-  }
-
-  indexes(): number[] {
-    this.#cut();
-    return this.#found.map(({ index }) => index);
-  }
-
-  /** Drops the weaker ones; the first of equals wins. */
-  #cut(): void {
-    this.#found.sort((a, b) => b.score - a.score);
-    this.#found.length = Math.min(this.#found.length, this.#keep);
-  }
+/** Keeps the strongest, so many, in their order; the first of equals wins. */
+export function offer(list: Candidate[], candidate: Candidate, keep: number): void {
+  const weakest = list[keep - 1];
+  if (weakest && weakest.strength >= candidate.strength) return;
+  const at = list.findLastIndex((one) => one.strength >= candidate.strength);
+  list.splice(at + 1, 0, candidate);
+  if (list.length > keep) list.pop();
 }
 
 /**
@@ -123,7 +112,7 @@ export function correlationCandidates(values: readonly Float64Array[], keep: num
   const hasPairs = values.some((column) => column.filter((value) => !Number.isNaN(value)).length > 1);
   if (!hasPairs) return values.map(() => []);
   const sketches = sketchAll(values, drawPairs(values, countries));
-  const lists = values.map(() => new TopCandidates(keep));
+  const lists = values.map((): Candidate[] => []);
   for (const [a, own] of lists.entries()) {
     for (let b = a + 1; b < lists.length; b += 1) {
       const coarse = compareSketches(sketches, a, b, COARSE_WORDS);
@@ -133,10 +122,11 @@ export function correlationCandidates(values: readonly Float64Array[], keep: num
       if (Math.abs(size - 2 * (coarse & 0xffff)) < minimum) continue;
       const full = compareSketches(sketches, a, b, WORDS);
       const common = full >>> 16;
-      const score = Math.abs(common - 2 * (full & 0xffff)) / (common + UNDECIDED_PRIOR);
-      own.offer(b, score);
-      lists[b]?.offer(a, score);
+      const strength = Math.abs(common - 2 * (full & 0xffff)) / (common + UNDECIDED_PRIOR);
+      if (strength === 0) continue;
+      offer(own, { index: b, strength }, keep);
+      offer(lists[b] ?? [], { index: a, strength }, keep);
     }
   }
-  return lists.map((list) => list.indexes());
+  return lists.map((list) => list.map(({ index }) => index));
 }

@@ -37,7 +37,7 @@ import {
   isSameConcept,
   MIN_COMMON,
 } from './concept-matching.ts';
-import { correlationCandidates } from './correlation-candidates.ts';
+import { type Candidate, correlationCandidates, offer } from './correlation-candidates.ts';
 import { type SortedSeries, Spearman, sortByValue } from './spearman.ts';
 
 export const MAX_RELATED = 12;
@@ -46,12 +46,6 @@ const MIN_RHO = 0.7;
 const MAX_ALL_PAIRS = 1_200;
 /** Candidates per indicator beyond that: ten times what it can show. */
 const CANDIDATES = 128;
-
-interface Candidate {
-  /** Position among the indicators. */
-  index: number;
-  strength: number;
-}
 
 interface Neighbours {
   same: Candidate[];
@@ -88,12 +82,6 @@ function valuesByCountry({ indicators, latest }: RelationInput): Float64Array[] 
   return values;
 }
 
-/** The difference of the greatest numbers is none: each is divided first. */
-function relativeDifference(x: number, y: number, size: number): number {
-  const difference = Math.abs(x - y);
-  return Number.isFinite(difference) ? difference / size : Math.abs(x / size - y / size);
-}
-
 function medianDifference(a: Float64Array, b: Float64Array): number {
   const differences: number[] = [];
   for (let country = 0; country < a.length; country += 1) {
@@ -101,19 +89,13 @@ function medianDifference(a: Float64Array, b: Float64Array): number {
     const y = b[country] ?? Number.NaN;
     if (Number.isNaN(x) || Number.isNaN(y)) continue;
     const size = Math.max(Math.abs(x), Math.abs(y));
-    differences.push(size === 0 ? 0 : relativeDifference(x, y, size));
+    const difference = Math.abs(x - y);
+    // The difference of the greatest numbers is none: each is divided first.
+    const relative = Number.isFinite(difference) ? difference / size : Math.abs(x / size - y / size);
+    differences.push(size === 0 ? 0 : relative);
   }
   differences.sort((x, y) => x - y);
   return differences[differences.length >> 1] ?? Number.POSITIVE_INFINITY;
-}
-
-/** Keeps the strongest; ties by position, which is the order of names. */
-function offer(list: Candidate[], candidate: Candidate): void {
-  const weakest = list[MAX_RELATED - 1];
-  if (weakest && weakest.strength >= candidate.strength) return;
-  const at = list.findIndex((one) => one.strength < candidate.strength);
-  list.splice(at < 0 ? list.length : at, 0, candidate);
-  if (list.length > MAX_RELATED) list.pop();
 }
 
 /**
@@ -139,11 +121,11 @@ function pairsToCompare(
 function findNeighbours(
   input: RelationInput,
   maxAllPairs: number,
-): { found: Neighbours[]; concepts: ConceptLink[] } {
+): { neighbours: Neighbours[]; concepts: ConceptLink[] } {
   const values = valuesByCountry(input);
   const orders: SortedSeries[] = values.map(sortByValue);
   const spearman = new Spearman(values[0]?.length ?? 0);
-  const found = orders.map((): Neighbours => ({ same: [], correlated: [] }));
+  const neighbours = orders.map((): Neighbours => ({ same: [], correlated: [] }));
   const concepts: ConceptLink[] = [];
   const described = input.indicators.map(({ providerId, record }) =>
     describeSeries(providerId, record.name, record.unit),
@@ -153,45 +135,40 @@ function findNeighbours(
     for (const b of partners) comparePair(a, b);
   }
   concepts.sort((one, other) => (other.rho ?? 0) - (one.rho ?? 0));
-  return { found, concepts };
+  return { neighbours, concepts };
 
   function comparePair(a: number, b: number): void {
     const [orderA, orderB] = [orders[a], orders[b]];
     const [describedA, describedB] = [described[a], described[b]];
     if (!orderA || !orderB || !describedA || !describedB) return;
-    const common = spearman.common(orderA, orderB);
-    const rho = common >= MIN_COMMON ? spearman.rho(orderA, orderB) : 0;
+    const { common, rho: found } = spearman.compare(orderA, orderB);
+    const rho = common >= MIN_COMMON ? found : 0;
     const agreement = (): Agreement => ({
       common,
       rho,
       medianDifference: medianDifference(values[a] ?? new Float64Array(), values[b] ?? new Float64Array()),
     });
     const strength = Math.abs(rho);
-    const isSame = isSameConcept(describedA, describedB, agreement) && !isRejected(idOf(a), idOf(b));
+    const ids: [string, string] = [input.indicators[a]?.id ?? '', input.indicators[b]?.id ?? ''];
+    const isSame = isSameConcept(describedA, describedB, agreement) && !isRejected(...ids);
     if (!isSame && strength < MIN_RHO) return;
-    if (isSame) concepts.push(linkOf(a, b, agreement()));
+    if (isSame) concepts.push(linkOf(ids, agreement()));
     const list = isSame ? 'same' : 'correlated';
-    offer(found[a]?.[list] ?? [], { index: b, strength });
-    offer(found[b]?.[list] ?? [], { index: a, strength });
+    offer(neighbours[a]?.[list] ?? [], { index: b, strength }, MAX_RELATED);
+    offer(neighbours[b]?.[list] ?? [], { index: a, strength }, MAX_RELATED);
   }
+}
 
-  function idOf(index: number): string {
-    return input.indicators[index]?.id ?? '';
-  }
-
-  function linkOf(
-    a: number,
-    b: number,
-    { common, rho, medianDifference: difference }: Agreement,
-  ): ConceptLink {
-    return {
-      a: idOf(a),
-      b: idOf(b),
-      common,
-      rho: common >= MIN_COMMON ? rho : null,
-      median_difference: Number.isFinite(difference) ? difference : null,
-    };
-  }
+/** A pair of one concept, by its ids. */
+function linkOf(
+  [a, b]: [string, string],
+  { common, rho, medianDifference: difference }: Agreement,
+): ConceptLink {
+  return {
+    ...{ a, b, common },
+    rho: common >= MIN_COMMON ? rho : null,
+    median_difference: Number.isFinite(difference) ? difference : null,
+  };
 }
 
 /** Whether people reviewed a pair and found it to be of two concepts. */
@@ -205,17 +182,14 @@ function rejectedPairs({ concepts, links }: RelationInput): (a: string, b: strin
 }
 
 /** Curated links by indicator, in file order, in both directions. */
-function linksById(links: readonly CuratedLink[]): Map<string, { id: string; relation: string }[]> {
-  const byId = new Map<string, { id: string; relation: string }[]>();
-  const add = (from: string, id: string, relation: string): void => {
-    byId.set(from, [...(byId.get(from) ?? []), { id, relation }]);
-  };
-  for (const { from, to, relation } of links) {
-    add(from, to, relation);
-    add(to, from, relation);
-  }
-  return byId;
-}
+const linksById = (links: readonly CuratedLink[]): Map<string, CuratedLink[]> =>
+  Map.groupBy(
+    links.flatMap(({ from, to, relation }) => [
+      { from, to, relation },
+      { from: to, to: from, relation },
+    ]),
+    ({ from }) => from,
+  );
 
 /**
  * @param input `indicators` by name; that order breaks ties.
@@ -224,7 +198,7 @@ function linksById(links: readonly CuratedLink[]): Map<string, { id: string; rel
 export function findRelations(input: RelationInput, maxAllPairs = MAX_ALL_PAIRS): Relations {
   const { indicators, coverage } = input;
   const positions = new Map(indicators.map(({ id }, index) => [id, index]));
-  const { found: neighbours, concepts } = findNeighbours(input, maxAllPairs);
+  const { neighbours, concepts } = findNeighbours(input, maxAllPairs);
   const twins = input.concepts.pairs().map(([{ series: one }, { series: other }]) => ({
     from: one.indicator,
     to: other.indicator,
@@ -245,7 +219,7 @@ export function findRelations(input: RelationInput, maxAllPairs = MAX_ALL_PAIRS)
       if (index === undefined || index === own || chosen.has(index) || chosen.size >= MAX_RELATED) return;
       chosen.set(index, relation);
     };
-    for (const link of curated.get(id) ?? []) choose(positions.get(link.id), link.relation);
+    for (const { to, relation } of curated.get(id) ?? []) choose(positions.get(to), relation);
     for (const { index } of neighbours[own]?.same ?? []) choose(index, SAME_CONCEPT);
     for (const { index } of neighbours[own]?.correlated ?? []) choose(index, 'correlated');
     const fallback = (list: readonly number[]): void => {

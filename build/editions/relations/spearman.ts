@@ -2,8 +2,8 @@
  * Spearman's ρ for very many pairs of indicators, by merging presorted lists.
  *
  * Each indicator's countries are sorted by value once. A pair is then ranked over its common countries in one pass
- * along each list, with average ranks for ties: 1 to 2 µs and no allocation. Ranks are doubled, so all sums are whole
- * numbers and the result is the same on every machine.
+ * along each list, with average ranks for ties, in a few µs. Ranks are doubled, so all sums are whole numbers and the result
+ * is the same on every machine.
  */
 
 export interface SortedSeries {
@@ -11,9 +11,6 @@ export interface SortedSeries {
   order: Uint16Array;
   /** Tie group by position: equal values share a number. */
   tie: Uint16Array;
-  hasTies: boolean;
-  /** One bit per country with a value. */
-  presentBits: Uint32Array;
   /** One byte per country: 1 where it has a value. */
   present: Uint8Array;
 }
@@ -28,23 +25,11 @@ export function sortByValue(values: Float64Array): SortedSeries {
     const equal = at(countries[index] ?? 0) === at(countries[index - 1] ?? 0);
     tie[index] = (tie[index - 1] ?? 0) + (equal ? 0 : 1);
   }
-  const presentBits = new Uint32Array(Math.ceil(values.length / 32));
-  for (const country of countries)
-    presentBits[country >> 5] = (presentBits[country >> 5] ?? 0) | (1 << (country & 31));
   return {
     order: Uint16Array.from(countries),
     tie,
-    hasTies: (tie.at(-1) ?? 0) + 1 < countries.length,
-    presentBits,
     present: Uint8Array.from(values, (value) => (Number.isNaN(value) ? 0 : 1)),
   };
-}
-
-/** Number of set bits of a 32-bit word. */
-export function countBits(word: number): number {
-  let bits = word - ((word >>> 1) & 0x55555555);
-  bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);
-  return (((bits + (bits >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24;
 }
 
 export class Spearman {
@@ -57,20 +42,11 @@ export class Spearman {
     this.#ranksB = new Float64Array(countries);
   }
 
-  /** Number of countries with both values. */
-  common(a: SortedSeries, b: SortedSeries): number {
-    let count = 0;
-    for (let word = 0; word < a.presentBits.length; word += 1) {
-      count += countBits((a.presentBits[word] ?? 0) & (b.presentBits[word] ?? 0));
-    }
-    return count;
-  }
-
-  /** ρ over the common countries; 0 where it is undefined (fewer than two countries, or all values equal). */
-  rho(a: SortedSeries, b: SortedSeries): number {
+  /** The number of common countries, and ρ over them: 0 where it is undefined (fewer than two, or all values equal). */
+  compare(a: SortedSeries, b: SortedSeries): { common: number; rho: number } {
     const size = rank(a, b, this.#ranksA);
     rank(b, a, this.#ranksB);
-    if (size < 2) return 0;
+    if (size < 2) return { common: size, rho: 0 };
     const { order } = a;
     const { present } = b;
     const [ranksA, ranksB] = [this.#ranksA, this.#ranksB];
@@ -88,7 +64,8 @@ export class Spearman {
       squaresA += x * x;
       squaresB += y * y;
     }
-    return squaresA === 0 || squaresB === 0 ? 0 : products / Math.sqrt(squaresA * squaresB);
+    const isUndefined = squaresA === 0 || squaresB === 0;
+    return { common: size, rho: isUndefined ? 0 : products / Math.sqrt(squaresA * squaresB) };
   }
 }
 
@@ -96,20 +73,7 @@ export class Spearman {
  * Writes doubled average ranks of `own` over the common countries, and returns their number. Entries of other
  * countries are meaningless: a branch to skip them would take twice the time, since it is unpredictable.
  */
-function rank(own: SortedSeries, other: SortedSeries, ranks: Float64Array): number {
-  if (own.hasTies) return tiedRank(own, other, ranks);
-  const { order } = own;
-  const { present } = other;
-  let size = 0;
-  for (let at = 0; at < order.length; at += 1) {
-    const country = order[at] ?? 0;
-    size += present[country] ?? 0;
-    ranks[country] = 2 * size;
-  }
-  return size;
-}
-
-function tiedRank({ order, tie }: SortedSeries, { present }: SortedSeries, ranks: Float64Array): number {
+function rank({ order, tie }: SortedSeries, { present }: SortedSeries, ranks: Float64Array): number {
   let before = 0;
   let at = 0;
   while (at < order.length) {

@@ -4,8 +4,7 @@
  *
  * Row groups are as large as DuckDB's own: the footer stays small, and the statistics tell which of them hold an indicator.
  */
-import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import { readSql } from '../../../data/runtime/sql-files.ts';
@@ -37,21 +36,17 @@ export async function writeBundles(
   { directory, kept, base }: BundleFiles,
 ): Promise<Map<string, string>> {
   const open = indicators.filter(({ record }) => record.access_tier === 'open');
-  const inputs = new Map<string, string>();
-  await mkdir(join(directory, 'bundles'), { recursive: true });
-  for (const [provider, own] of Map.groupBy(open, ({ providerId }) => providerId)) {
-    const name = bundleFile(provider);
-    const names = own.map(({ id }) => observationsFile(id)).sort();
-    const hash = hashNames(names, kept);
-    inputs.set(name, hash);
-    if (await linkUnchanged(base, directory, name, hash)) continue;
-    const files = listValue(names.map((one) => join(directory, one)));
+  const bundles = new Map(
+    [...Map.groupBy(open, ({ providerId }) => bundleFile(providerId))].map(
+      ([name, own]) => [name, own.map(({ id }) => observationsFile(id)).sort()] as const,
+    ),
+  );
+  const inputsOf = (names: readonly string[]): string =>
+    hash('sha256', JSON.stringify([BUNDLE_VERSION, ...names.map((one) => [one, kept[one]?.sha256])]));
+  const inputs = new Map([...bundles].map(([name, names]) => [name, inputsOf(names)]));
+  for (const name of await linkUnchanged(base, directory, inputs)) {
+    const files = listValue((bundles.get(name) ?? []).map((one) => join(directory, one)));
     await duck.run(WRITE_BUNDLE, { files, file: join(directory, name) });
   }
   return inputs;
-}
-
-function hashNames(names: readonly string[], kept: FileList): string {
-  const content = [BUNDLE_VERSION, ...names.map((name) => [name, kept[name]?.sha256])];
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }

@@ -3,14 +3,14 @@
  * pictures of the last decades of featured series, by country, so that a page with dozens of them reads one small file.
  * The excerpt of the base edition is linked where the published file did not change.
  */
-import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { hash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
 import { packJson } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import {
   DRAWN_COUNTRIES,
   excerptFile,
@@ -26,8 +26,7 @@ import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 import { type BaseEdition, linkUnchanged } from './file-writer.ts';
 import { type Batch, type BatchIndicator, batchIndicators, filesOf } from './materialise.ts';
 
-const EXCERPTS = readSql(import.meta.url, 'sql/excerpts.sql');
-const SPARKLINES = readSql(import.meta.url, 'sql/sparklines.sql');
+const sql = sqlOf(import.meta.url);
 
 /** Increment when the same observations give another excerpt. */
 const EXCERPT_VERSION = 3;
@@ -49,16 +48,14 @@ export async function writeExcerpts(
   indicators: readonly BatchIndicator[],
   { countries, directory, kept, base }: ExcerptFiles,
 ): Promise<Map<string, string>> {
-  const inputs = new Map<string, string>();
-  const changed: BatchIndicator[] = [];
-  await mkdir(dirname(join(directory, excerptFile(''))), { recursive: true });
-  for (const indicator of indicators) {
-    const name = excerptFile(indicator.id);
-    const hash = excerptInputs(kept[observationsFile(indicator.id)]?.sha256);
-    inputs.set(name, hash);
-    if (!(await linkUnchanged(base, directory, name, hash))) changed.push(indicator);
-  }
-  for (const batch of batchIndicators(changed)) {
+  const inputsOf = (id: string): string =>
+    hash(
+      'sha256',
+      JSON.stringify([EXCERPT_VERSION, WELL_KNOWN, DRAWN_COUNTRIES, kept[observationsFile(id)]?.sha256]),
+    );
+  const inputs = new Map(indicators.map(({ id }) => [excerptFile(id), inputsOf(id)]));
+  const changed = await linkUnchanged(base, directory, inputs);
+  for (const batch of batchIndicators(indicators.filter(({ id }) => changed.has(excerptFile(id))))) {
     const excerpts = await readExcerpts(duck, directory, batch, countries);
     await inParallel(batch, PARALLEL, async ({ id, number }) => {
       const packed = await packJson(JSON.stringify(excerpts.get(number) ?? EMPTY));
@@ -67,11 +64,6 @@ export async function writeExcerpts(
   }
   return inputs;
 }
-
-const excerptInputs = (observations: string | undefined): string =>
-  createHash('sha256')
-    .update(JSON.stringify([EXCERPT_VERSION, WELL_KNOWN, DRAWN_COUNTRIES, observations]))
-    .digest('hex');
 
 const EMPTY: StoredExcerpt = {
   ...{ year: null, countries: [], runs: [] },
@@ -94,7 +86,7 @@ async function readExcerpts(
   batch: Batch,
   countries: readonly string[],
 ): Promise<Map<number, StoredExcerpt>> {
-  const found = await duck.rows(EXCERPTS, {
+  const found = await duck.rows(sql('excerpts'), {
     files: filesOf(directory, batch),
     drawn: DRAWN_COUNTRIES,
     well_known: listValue([...WELL_KNOWN]),
@@ -104,10 +96,8 @@ async function readExcerpts(
 }
 
 function parseExcerpt({ year, countries, rows, columns, statuses }: ExcerptRow): StoredExcerpt {
-  const runs = [...Map.groupBy(rows, (iso3) => iso3)].map(([iso3, own]): [string, number] => [
-    iso3,
-    own.length,
-  ]);
+  const byCountry = Map.groupBy(rows, (iso3) => iso3);
+  const runs = [...byCountry].map(([iso3, own]): [string, number] => [iso3, own.length]);
   const bounds = [columns.ci_lo, columns.ci_hi];
   const isBounded = bounds.flat().some((bound) => bound !== null);
   return {
@@ -139,12 +129,11 @@ export async function readSparklines(
   if (featured.length === 0) return {};
   const files = listValue(featured.map(({ id }) => join(directory, observationsFile(id))));
   const since = new Date(startedAt).getUTCFullYear() - YEARS;
-  const rows = await duck.select(row, SPARKLINES, { files, since });
+  const rows = await duck.select(row, sql('sparklines'), { files, since });
   const byCountry: Record<string, Record<string, Sparkline>> = {};
   for (const { iso3, indicator, years, heights } of rows) {
-    const country = byCountry[iso3] ?? {};
-    country[indicator] = sparkline(years, heights);
-    byCountry[iso3] = country;
+    byCountry[iso3] ??= {};
+    byCountry[iso3][indicator] = sparkline(years, heights);
   }
   return byCountry;
 }

@@ -3,7 +3,7 @@
  * change. New files are hashed, with compressed variants where clients receive them; kept JSON is compressed. Compression
  * runs on the thread pool, a few files at a time. `flush` syncs all files at the end.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -50,8 +50,6 @@ function textOf(bytes: Buffer): string | null {
   }
 }
 
-const digest = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
-
 /** Compressed variants by file suffix. */
 async function encodings(content: Buffer, effort: Effort): Promise<[suffix: string, bytes: Buffer][]> {
   const level = LEVELS[effort];
@@ -65,11 +63,11 @@ async function encodings(content: Buffer, effort: Effort): Promise<[suffix: stri
     asyncZstd(content, { params: { [ZSTD_c_compressionLevel]: level.zstd }, pledgedSrcSize: size }),
     asyncGzip(content, { level: level.gzip }),
   ]);
-  return [
-    [ENCODING_SUFFIX.br, br],
-    [ENCODING_SUFFIX.zstd, zstd],
-    [ENCODING_SUFFIX.gzip, gz],
-  ];
+  return Object.entries({
+    [ENCODING_SUFFIX.br]: br,
+    [ENCODING_SUFFIX.zstd]: zstd,
+    [ENCODING_SUFFIX.gzip]: gz,
+  });
 }
 
 /** Writes files into a snapshot directory and collects their sizes and hashes. */
@@ -86,7 +84,7 @@ export class FileWriter {
 
   async #write(path: string, content: Buffer): Promise<void> {
     await writeFile(join(this.#directory, path), content);
-    this.files[path] = { bytes: content.length, sha256: digest(content) };
+    this.files[path] = { bytes: content.length, sha256: hash('sha256', content) };
   }
 
   /** Equal JSON keeps the bytes that it has in the base edition, whatever compressed them. */
@@ -142,21 +140,29 @@ export interface BaseEdition extends Published {
 }
 
 /**
- * Links a file of the base edition that has the same inputs and still matches its manifest: a damaged one is written again.
- * @returns whether it is linked.
+ * Links the files that have the same inputs in the base edition and still match its manifest: a damaged one is written again.
+ * @param inputs by the names of all files, whose folders are made
+ * @returns the names of the others.
  */
 export async function linkUnchanged(
   base: Pick<BaseEdition, 'directory' | 'kept' | 'tables'> | null,
   directory: string,
-  file: string,
-  inputs: string,
-): Promise<boolean> {
-  const known = base?.kept[file] ?? base?.tables[file];
-  if (!base || known?.inputs !== inputs) return false;
-  const actual = await hashFile(join(base.directory, file)).catch(() => null);
-  if (actual?.sha256 !== known.sha256) return false;
-  await link(join(base.directory, file), join(directory, file));
-  return true;
+  inputs: ReadonlyMap<string, string>,
+  onLinked: (files: number) => void = () => {},
+): Promise<Set<string>> {
+  const changed = new Set(inputs.keys());
+  const folders = new Set([...changed].map((file) => dirname(join(directory, file))));
+  for (const folder of folders) await mkdir(folder, { recursive: true });
+  for (const [file, own] of inputs) {
+    const known = base?.kept[file] ?? base?.tables[file];
+    if (!base || known?.inputs !== own) continue;
+    const actual = await hashFile(join(base.directory, file)).catch(() => null);
+    if (actual?.sha256 !== known.sha256) continue;
+    await link(join(base.directory, file), join(directory, file));
+    changed.delete(file);
+    onLinked(inputs.size - changed.size);
+  }
+  return changed;
 }
 
 /** Shows the served snapshot below the directory of a build; null when there is none or it cannot be read. */

@@ -2,9 +2,9 @@
  * Writes the figures of groups of countries, a file for each series whose figures aggregate, from the published figures of
  * their members. A file of the base edition is linked where neither a figure, nor a divisor, nor a group changed.
  */
-import { createHash } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { hash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
 import type { Curated } from '../../../data/curated/curated.ts';
@@ -19,7 +19,7 @@ import {
 } from '../../../data/derived/aggregate.ts';
 import { packJson, unpackJson } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import {
   type AggregateDeviation,
   type EditionGroups,
@@ -36,8 +36,7 @@ import type { PlannedIndicator, SnapshotPlan } from '../plan/plan-snapshot.ts';
 import { type BaseEdition, linkUnchanged } from './file-writer.ts';
 import { batchIndicators, filesOf } from './materialise.ts';
 
-const GROUP_MEMBERS = readSql(import.meta.url, 'sql/group-members.sql');
-const HIDDEN_FIGURES = readSql(import.meta.url, 'sql/hidden-figures.sql');
+const sql = sqlOf(import.meta.url);
 
 /** Increment when the same figures give others of groups. */
 const GROUPS_VERSION = 1;
@@ -55,9 +54,9 @@ export function groupsIn({
   const served = countries.filter(({ enabled }) => enabled);
   return {
     groups: groups
-      .map(({ id, name, source, as_of, ...rule }) => {
-        const members = membersOf({ id, name, source, as_of, ...rule }, served);
-        return { id, name, source, as_of, members };
+      .map((group) => {
+        const { id, name, source, as_of } = group;
+        return { id, name, source, as_of, members: membersOf(group, served) };
       })
       .filter(({ members }) => members.length >= FEWEST_MEMBERS)
       .sort((a, b) => (a.id < b.id ? -1 : 1)),
@@ -123,12 +122,8 @@ export async function writeGroupFigures(given: GroupFigureFiles): Promise<Writte
   const all = aggregatedSeries(given);
   const edition = groupsIn(curated);
   const inputs = new Map(all.map((one) => [groupFiguresFile(one.planned.id), inputsOf(one, edition)]));
-  await mkdir(dirname(join(directory, groupFiguresFile(''))), { recursive: true });
-  const changed: Aggregated[] = [];
-  for (const one of all) {
-    const name = groupFiguresFile(one.planned.id);
-    if (!(await linkUnchanged(base, directory, name, inputs.get(name) ?? ''))) changed.push(one);
-  }
+  const files = await linkUnchanged(base, directory, inputs);
+  const changed = all.filter(({ planned: { id } }) => files.has(groupFiguresFile(id)));
   const writer = new GroupWriter(given, edition, await readHidden(given.duck, changed));
   let done = all.length - changed.length;
   const byId = new Map(changed.map((one) => [one.planned.id, one]));
@@ -167,15 +162,10 @@ function aggregatedSeries({ plan, measured }: GroupFigureFiles): Aggregated[] {
   });
 }
 
-const inputsOf = ({ planned, measure, aggregate, divisor }: Aggregated, edition: EditionGroups): string =>
-  createHash('sha256')
-    .update(
-      JSON.stringify([
-        ...[GROUPS_VERSION, planned.inputs, planned.aggregates, measure, aggregate],
-        ...[divisor?.id, divisor?.inputs, edition],
-      ]),
-    )
-    .digest('hex');
+function inputsOf({ planned, measure, aggregate, divisor }: Aggregated, edition: EditionGroups): string {
+  const own = [GROUPS_VERSION, planned.inputs, planned.aggregates, measure, aggregate];
+  return hash('sha256', JSON.stringify([...own, divisor?.id, divisor?.inputs, edition]));
+}
 
 const hiddenRow = z.object({ slug: z.string(), iso3, year: z.int() });
 /** Years with a figure of a country that is not served, by lake file and slug, then by country. */
@@ -186,10 +176,10 @@ async function readHidden(duck: DuckSession, series: readonly Aggregated[]): Pro
   const hidden = new Map<string, Map<string, Set<number>>>();
   for (const [lake, own] of Map.groupBy(series, ({ planned }) => planned.lake)) {
     const slugs = listValue(own.map(({ planned }) => planned.slug));
-    for (const row of await duck.select(hiddenRow, HIDDEN_FIGURES, { lake, slugs })) {
-      const countries = hidden.get(hiddenKey({ lake, ...row })) ?? new Map<string, Set<number>>();
-      countries.set(row.iso3, (countries.get(row.iso3) ?? new Set()).add(row.year));
-      hidden.set(hiddenKey({ lake, ...row }), countries);
+    for (const row of await duck.select(hiddenRow, sql('hidden-figures'), { lake, slugs })) {
+      const key = hiddenKey({ lake, ...row });
+      const countries = hidden.get(key) ?? new Map<string, Set<number>>();
+      hidden.set(key, countries.set(row.iso3, (countries.get(row.iso3) ?? new Set()).add(row.year)));
     }
   }
   return hidden;
@@ -232,13 +222,17 @@ class GroupWriter {
     const ids = new Map(indicators.map(({ number, id }) => [number, id]));
     const read = new Map<string, Map<string, YearValues>>();
     if (indicators.length === 0) return read;
-    const collected = new RowCollector((number, country, values) => {
-      const id = ids.get(number) ?? '';
-      read.set(id, (read.get(id) ?? new Map()).set(country, values));
-    });
     const files = filesOf(directory, indicators);
-    await duck.eachChunk(GROUP_MEMBERS, (columns, rows) => collected.add(columns, rows), { files });
-    collected.close();
+    for await (const rows of duck.groups(sql('group-members'), 2, { files })) {
+      const [[number, country] = []] = rows;
+      const id = ids.get(Number(number)) ?? '';
+      const values = yearValues(
+        rows.map(([, , year, value, projected]) => ({
+          ...{ year: Number(year), value: Number(value), projected: projected === true },
+        })),
+      );
+      if (values !== null) read.set(id, (read.get(id) ?? new Map()).set(String(country), values));
+    }
     return read;
   }
 
@@ -270,36 +264,6 @@ class GroupWriter {
     const groups = Object.fromEntries(found);
     const deviation = deviationFrom(planned.aggregates, groups, measure);
     return { aggregate, divisor: divisor?.id ?? null, deviation, groups };
-  }
-}
-
-/** Puts rows that come by indicator, country and year together by country. */
-class RowCollector {
-  readonly #onCountry: (number: number, country: string, values: YearValues) => void;
-  #number = -1;
-  #country = '';
-  #rows: { year: number; value: number; projected: boolean }[] = [];
-
-  constructor(onCountry: (number: number, country: string, values: YearValues) => void) {
-    this.#onCountry = onCountry;
-  }
-
-  add([numbers = [], countries = [], years = [], values = [], flags = []]: unknown[][], rows: number): void {
-    for (let row = 0; row < rows; row += 1) {
-      if (numbers[row] !== this.#number || countries[row] !== this.#country) {
-        this.close();
-        this.#number = Number(numbers[row]);
-        this.#country = String(countries[row]);
-      }
-      const [year, value] = [Number(years[row]), Number(values[row])];
-      this.#rows.push({ year, value, projected: flags[row] === true });
-    }
-  }
-
-  close(): void {
-    const values = yearValues(this.#rows);
-    if (values !== null) this.#onCountry(this.#number, this.#country, values);
-    this.#rows = [];
   }
 }
 

@@ -8,23 +8,17 @@
  * Where the confidence level is declared, DuckDB selects and sorts the countries, and the pairs are compared here: 60
  * series of 200 countries and 60 years take 2.5 s of processor time, and 20 s as a self-join.
  */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BOOLEAN, DOUBLE, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
+import { BOOLEAN, DOUBLE, type DuckDBValue, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
 import { inBatches } from '../../../data/runtime/in-parallel.ts';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 import { type BaseEdition, linkUnchanged } from './file-writer.ts';
-import { CriticalFactors, compareCountries, type Estimate } from './rank-intervals.ts';
+import { CriticalFactors, compareCountries } from './rank-intervals.ts';
 
-const BUILD_TABLES = readSql(import.meta.url, 'sql/build-tables.sql');
-const LAKE_BATCH = readSql(import.meta.url, 'sql/lake-batch.sql');
-const RANKED_BATCH = readSql(import.meta.url, 'sql/ranked-batch.sql');
-const WRITE_OBSERVATIONS = readSql(import.meta.url, 'sql/write-observations.sql');
-const COMPARABLE_BATCH = readSql(import.meta.url, 'sql/comparable-batch.sql');
-const COMPARISONS = readSql(import.meta.url, 'sql/comparisons.sql');
+const sql = sqlOf(import.meta.url);
 
 /** Lake rows per batch. Statements hold a few copies of them in memory. */
 const BATCH_ROWS = 1_000_000;
@@ -63,25 +57,22 @@ export async function prepareTables(
   enabled: readonly string[],
   indicators: readonly BatchIndicator[],
 ): Promise<void> {
-  await duck.run(BUILD_TABLES);
-  await duck.fill('enabled', [{ type: VARCHAR, values: enabled }]);
-  await duck.fill('planned', [
-    { type: INTEGER, values: indicators.map(({ number }) => number) },
-    { type: VARCHAR, values: indicators.map(({ id }) => id) },
-    { type: VARCHAR, values: indicators.map(({ slug }) => slug) },
-    { type: INTEGER, values: indicators.map(({ projectedFrom }) => projectedFrom) },
-    { type: DOUBLE, values: indicators.map(({ ciLevel }) => ciLevel) },
-    { type: BOOLEAN, values: indicators.map(({ record }) => record.higher_is_better === false) },
-    { type: BOOLEAN, values: indicators.map(({ record }) => record.no_rank) },
-    { type: VARCHAR, values: indicators.map(({ record }) => record.topic) },
+  await duck.run(sql('build-tables'));
+  const codes = enabled.map((iso3) => [iso3]);
+  await duck.fill('enabled', [VARCHAR], codes);
+  const planned = indicators.map(({ number, id, slug, projectedFrom, ciLevel, record }) => [
+    ...[number, id, slug, projectedFrom, ciLevel],
+    ...[record.higher_is_better === false, record.no_rank, record.topic],
   ]);
+  const types = [INTEGER, VARCHAR, VARCHAR, INTEGER, DOUBLE, BOOLEAN, BOOLEAN, VARCHAR];
+  await duck.fill('planned', types, planned);
 }
 
 /** Loads a batch from the lake into the table `lake_batch`. */
 export async function readLakeBatch(duck: DuckSession, batch: Batch): Promise<void> {
   const [first] = batch;
   const last = batch.at(-1) ?? first;
-  await duck.run(LAKE_BATCH, {
+  await duck.run(sql('lake-batch'), {
     ...{ lake: first.lake, first: first.slug, last: last.slug },
     numbers: numbersOf(batch),
   });
@@ -91,10 +82,10 @@ export async function readLakeBatch(duck: DuckSession, batch: Batch): Promise<vo
 export async function writeBatch(duck: DuckSession, directory: string, batch: Batch): Promise<void> {
   await readLakeBatch(duck, batch);
   await writeComparisons(duck);
-  await duck.run(RANKED_BATCH);
+  await duck.run(sql('ranked-batch'));
   for (const { id, number } of batch) {
     const file = join(directory, observationsFile(id));
-    await duck.run(WRITE_OBSERVATIONS, { number, indicator: id, file });
+    await duck.run(sql('write-observations'), { number, indicator: id, file });
   }
 }
 
@@ -109,86 +100,35 @@ export async function writeObservations(
   previous: BaseEdition | null,
   onFiles: (done: number) => void,
 ): Promise<Set<string>> {
-  await mkdir(join(directory, 'observations'), { recursive: true });
-  const linked = new Set<string>();
-  for (const { id, inputs } of indicators) {
-    if (!(await linkUnchanged(previous, directory, observationsFile(id), inputs))) continue;
-    linked.add(id);
-    onFiles(linked.size);
-  }
-  let done = linked.size;
-  for (const batch of batchIndicators(indicators.filter(({ id }) => !linked.has(id)))) {
+  const inputs = new Map(indicators.map((one) => [observationsFile(one.id), one.inputs]));
+  const files = await linkUnchanged(previous, directory, inputs, onFiles);
+  const changed = indicators.filter(({ id }) => files.has(observationsFile(id)));
+  let done = indicators.length - changed.length;
+  for (const batch of batchIndicators(changed)) {
     await writeBatch(duck, directory, batch);
     done += batch.length;
     onFiles(done);
   }
-  return linked;
+  return new Set(indicators.flatMap(({ id }) => (files.has(observationsFile(id)) ? [] : [id])));
 }
 
-/** The comparable countries of one series and year, best first. */
-interface Contest {
-  number: number;
-  year: number;
-  level: number;
-  countries: string[];
-  estimates: Estimate[];
-}
-
-/** Columns of the table `comparisons`. */
-class Comparisons {
-  readonly #number: number[] = [];
-  readonly #year: number[] = [];
-  readonly #iso3: string[] = [];
-  readonly #better: number[] = [];
-  readonly #worse: number[] = [];
-  readonly #factors = new Map<number, CriticalFactors>();
-
-  add({ number, year, level, countries, estimates }: Contest): void {
-    const factors = this.#factors.get(level) ?? new CriticalFactors(level);
-    this.#factors.set(level, factors);
-    compareCountries(estimates, factors).forEach(({ better, worse }, index) => {
-      this.#number.push(number);
-      this.#year.push(year);
-      this.#iso3.push(countries[index] ?? '');
-      this.#better.push(better);
-      this.#worse.push(worse);
-    });
-  }
-
-  async write(duck: DuckSession): Promise<void> {
-    await duck.fill('comparisons', [
-      { type: INTEGER, values: this.#number },
-      { type: INTEGER, values: this.#year },
-      { type: VARCHAR, values: this.#iso3 },
-      { type: INTEGER, values: this.#better },
-      { type: INTEGER, values: this.#worse },
-    ]);
-  }
-}
-
+/** Fills the table `comparisons` from the comparable countries of each series and year, best first. */
 async function writeComparisons(duck: DuckSession): Promise<void> {
-  const comparisons = new Comparisons();
-  const open: Contest[] = [];
-  const close = (): void => {
-    for (const contest of open.splice(0)) comparisons.add(contest);
-  };
-  await duck.eachChunk(COMPARABLE_BATCH, (columns, rows) => {
-    const [numbers = [], years = [], iso3 = [], levels = [], scores = [], below = [], above = []] = columns;
-    for (let row = 0; row < rows; row += 1) {
-      const [number, year] = [Number(numbers[row]), Number(years[row])];
-      if (open[0]?.number !== number || open[0].year !== year) {
-        close();
-        open.push({ number, year, level: Number(levels[row]), countries: [], estimates: [] });
-      }
-      open[0]?.countries.push(String(iso3[row]));
-      open[0]?.estimates.push({
-        score: Number(scores[row]),
-        marginBelow: Number(below[row]),
-        marginAbove: Number(above[row]),
-      });
+  const found: [number: DuckDBValue, year: DuckDBValue, iso3: DuckDBValue, better: number, worse: number][] =
+    [];
+  const factors = new Map<number, CriticalFactors>();
+  for await (const countries of duck.groups(sql('comparable-batch'), 2)) {
+    const level = Number(countries[0]?.[3]);
+    const ofLevel = factors.get(level) ?? new CriticalFactors(level);
+    factors.set(level, ofLevel);
+    const estimates = countries.map(([, , , , score, marginBelow, marginAbove]) => ({
+      ...{ score: Number(score), marginBelow: Number(marginBelow), marginAbove: Number(marginAbove) },
+    }));
+    for (const [at, { better, worse }] of compareCountries(estimates, ofLevel).entries()) {
+      const [number = null, year = null, iso3 = null] = countries[at] ?? [];
+      found.push([number, year, iso3, better, worse]);
     }
-  });
-  close();
-  await duck.run(COMPARISONS);
-  await comparisons.write(duck);
+  }
+  await duck.run(sql('comparisons'));
+  await duck.fill('comparisons', [INTEGER, INTEGER, VARCHAR, INTEGER, INTEGER], found);
 }

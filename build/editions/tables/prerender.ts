@@ -2,7 +2,7 @@
  * Renders the JSON of a snapshot: the kept files, none of which holds a time, so that equal data give equal files; and the
  * bodies of the free routes as `{ data, meta }`, all of which carry the time of publication.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { RuleLeaf } from '../../../data/proofs/merkle-tree.ts';
 import type { IndicatorAlias } from '../../../data/schema/curated.ts';
@@ -14,7 +14,6 @@ import {
   type CountryRecord,
   type CoverageRecord,
   type FreshnessRecord,
-  type IndicatorRecord,
   indicatorDetail,
   type RelatedEntry,
   type TopicRecord,
@@ -70,15 +69,6 @@ function listFile(path: string, generatedAt: string, data: readonly unknown[]): 
   return { path, content: body(data, { generated_at: generatedAt, count: data.length }), effort: 'most' };
 }
 
-function indicatorBody(record: IndicatorRecord, related: RelatedEntry[], generatedAt: string): string {
-  const { licence, attribution } = record;
-  return body(indicatorDetail.parse({ ...record, related }), {
-    generated_at: generatedAt,
-    licence,
-    attribution,
-  });
-}
-
 function countryBody(detail: CountryDetail, generatedAt: string): string {
   const counts = Object.entries(detail.topics).map(([slug, items]) => [slug, items.length] as const);
   const count = counts.reduce((sum, [, items]) => sum + items, 0);
@@ -110,8 +100,10 @@ export function* renderRoutes(
     yield { path: countryFile(detail.iso3), content: countryBody(detail, generatedAt), effort: 'fast' };
   }
   for (const record of records) {
-    const content = indicatorBody(record, related.get(record.id) ?? [], generatedAt);
-    yield { path: indicatorFile(record.id), content, effort: 'fast' };
+    const { id, licence, attribution } = record;
+    const detail = indicatorDetail.parse({ ...record, related: related.get(id) ?? [] });
+    const content = body(detail, { generated_at: generatedAt, licence, attribution });
+    yield { path: indicatorFile(id), content, effort: 'fast' };
   }
 }
 
@@ -122,17 +114,11 @@ const RENDER_VERSION = 3;
 export function contentHash(kept: FileList, { freshness }: Pick<PublicData, 'freshness'>): string {
   const files = Object.entries(kept).map(([name, { sha256 }]) => [name, sha256]);
   const providers = freshness.map(({ last_ok_finished_at: _, last_ok_rows: __, ...record }) => record);
-  const content = [RENDER_VERSION, files.sort(), providers];
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+  return hash('sha256', JSON.stringify([RENDER_VERSION, files.sort(), providers]));
 }
 
-export interface KeptData {
-  topics: readonly TopicRecord[];
-  countries: readonly CountryRecord[];
-  groups: EditionGroups;
-  rules: readonly RuleLeaf[];
-  indicators: readonly IndexedIndicator[];
-  related: ReadonlyMap<string, RelatedEntry[]>;
+export interface KeptData
+  extends Pick<PublicData, 'topics' | 'countries' | 'groups' | 'rules' | 'indicators' | 'related'> {
   additions: Additions;
   /** By provider. */
   vanished: ReadonlyMap<string, VanishedIndicator[]>;
@@ -166,14 +152,7 @@ export const keptFile = (path: string, content: unknown): SnapshotFile => ({
 });
 
 /** The lists of some indicators by id; empty ones are left out. */
-function listsOf(
-  ids: readonly string[],
-  lists: ReadonlyMap<string, readonly unknown[]>,
-): Record<string, readonly unknown[]> {
-  return Object.fromEntries(
-    ids.flatMap((id) => {
-      const list = lists.get(id);
-      return list === undefined || list.length === 0 ? [] : [[id, list]];
-    }),
+const listsOf = (ids: readonly string[], lists: ReadonlyMap<string, readonly unknown[]>) =>
+  Object.fromEntries(
+    ids.map((id) => [id, lists.get(id) ?? []] as const).filter(([, list]) => list.length > 0),
   );
-}

@@ -8,7 +8,6 @@ import type { Logger } from 'pino';
 import type { Curated } from '../../../data/curated/curated.ts';
 import type { AggregateDeviation } from '../../../data/schema/groups.ts';
 import {
-  type Anomaly,
   BREAK_KINDS,
   type PublicFinding,
   publicFinding,
@@ -52,7 +51,6 @@ import { collectStatistics, readStatistics } from './series-statistics.ts';
 import {
   COVERAGE_FILE,
   type CountryCoverage,
-  dropCountrySeries,
   type IndicatorCoverage,
   type LatestColumns,
   writeSummaryTables,
@@ -116,11 +114,9 @@ export async function collectPublicData(written: Written, collecting: Collecting
       deviations: groups.deviations,
     }),
   );
-  await dropCountrySeries(duck);
+  // Its memory is free for the batches that follow.
+  await duck.run('DROP TABLE country_series');
   const twins = await steps.run('twins', () => findTwins(duck, directory, curated.concepts, records));
-  const details = await steps.run('records', async () =>
-    countryDetails(plan, curated.topics, records, latest),
-  );
   const sparklines = await steps.run('sparklines', () =>
     readSparklines(duck, directory, plan.indicators, startedAt),
   );
@@ -128,13 +124,13 @@ export async function collectPublicData(written: Written, collecting: Collecting
   const edition = groupsIn(curated);
   const data: PublicData = {
     topics: topicRecords(curated.topics, records, topicCountries),
-    countries: countryRecords(plan),
+    countries: plan.countries.map((country) => countryRecord.parse(country)),
     groups: edition,
     rules: ruleLeaves(edition, measured, breaks),
     indicators: indexIndicators(plan, records, measured, openings),
     freshness: freshnessRecords(plan, coverage),
     coverage: coverageRecords(plan, countryCoverage),
-    details,
+    details: countryDetails(plan, curated.topics, records, latest),
     related,
     concepts,
     statistics,
@@ -200,34 +196,25 @@ function publicFindings(
   findings: readonly QualityFinding[],
   plan: SnapshotPlan,
 ): Map<string, PublicFinding[]> {
-  const published = new Set(plan.indicators.map(({ id }) => id));
   const withheld = new Set(plan.withheld);
-  const isPublic = (finding: QualityFinding): boolean =>
-    firstNamed(JSON.stringify(publicFinding.parse(finding)), withheld) === undefined;
-  const shown = findings
-    .filter(isPublic)
-    .flatMap((finding) =>
-      [finding.indicator, finding.other].flatMap((id) =>
-        id !== null && published.has(id) ? [{ id, finding: publicFinding.parse(finding) }] : [],
-      ),
-    );
-  const byId = Map.groupBy(shown, ({ id }) => id);
-  return new Map([...byId].map(([id, own]) => [id, own.map(({ finding }) => finding)]));
+  const byId = new Map(plan.indicators.map(({ id }): [string, PublicFinding[]] => [id, []]));
+  for (const finding of findings.map((one) => publicFinding.parse(one))) {
+    if (firstNamed(JSON.stringify(finding), withheld) !== undefined) continue;
+    for (const id of [finding.indicator, finding.other]) byId.get(id ?? '')?.push(finding);
+  }
+  return byId;
 }
 
 const breaksOfSeries = (statistics: ReadonlyMap<string, SeriesStatistics>) =>
   new Map(
     [...statistics].flatMap(([id, { anomalies }]) => {
-      const breaks = breaksAmong(anomalies);
+      const breaks = anomalies.flatMap(({ kind, iso3, year }) => {
+        const found = BREAK_KINDS.find((one) => one === kind);
+        return found === undefined ? [] : [{ kind: found, iso3, year }];
+      });
       return breaks.length === 0 ? [] : [[id, breaks] as const];
     }),
   );
-
-const breaksAmong = (anomalies: readonly Anomaly[]) =>
-  anomalies.flatMap(({ kind, iso3, year }) => {
-    const found = BREAK_KINDS.find((one) => one === kind);
-    return found === undefined ? [] : [{ kind: found, iso3, year }];
-  });
 
 /** In curated order. */
 function topicRecords(
@@ -290,12 +277,12 @@ function coverageRecords(
  * Country details: topics in curated order, items by curated order in the topic, then by name. They are generated one
  * at a time, because together they hold an item per indicator and country.
  */
-function countryDetails(
+function* countryDetails(
   plan: SnapshotPlan,
   topics: Curated['topics'],
   indicators: readonly IndicatorRecord[],
   latest: LatestColumns,
-): Iterable<CountryDetail> {
+): Generator<CountryDetail, void, undefined> {
   const order = new Map(plan.indicators.map(({ id, topicOrder }) => [id, topicOrder]));
   const place = new Map(
     indicators
@@ -303,18 +290,14 @@ function countryDetails(
       .map((record, index) => [record.id, { record, index }]),
   );
   const rowsByCountry = Map.groupBy(latest.iso3.keys(), (row) => latest.iso3[row] ?? '');
-  return details();
-
-  function* details(): Generator<CountryDetail, void, undefined> {
-    for (const country of plan.countries) {
-      const items = (rowsByCountry.get(country.iso3) ?? []).flatMap(itemOf).sort((a, b) => a.index - b.index);
-      const byTopic = Map.groupBy(items, ({ topic }) => topic);
-      const groups = topics.flatMap(({ slug }): [string, TopicItem[]][] => {
-        const own = byTopic.get(slug);
-        return own ? [[slug, own.map(({ item }) => item)]] : [];
-      });
-      yield countryDetail.parse({ ...country, topics: Object.fromEntries(groups) });
-    }
+  for (const country of plan.countries) {
+    const items = (rowsByCountry.get(country.iso3) ?? []).flatMap(itemOf).sort((a, b) => a.index - b.index);
+    const byTopic = Map.groupBy(items, ({ topic }) => topic);
+    const groups = topics.flatMap(({ slug }): [string, TopicItem[]][] => {
+      const own = byTopic.get(slug);
+      return own ? [[slug, own.map(({ item }) => item)]] : [];
+    });
+    yield countryDetail.parse({ ...country, topics: Object.fromEntries(groups) });
   }
 
   function itemOf(row: number): { index: number; topic: string; item: TopicItem }[] {
@@ -334,8 +317,6 @@ function countryDetails(
     return [{ index, topic: record.topic, item }];
   }
 }
-
-const countryRecords = (plan: SnapshotPlan) => plan.countries.map((country) => countryRecord.parse(country));
 
 /** The catalogue, in the order of the plan. */
 function indexIndicators(

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { version as duckVersion } from '@duckdb/node-api';
 import { z } from 'zod';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import { type SeriesStatistics, seriesStatistics, statisticsFile } from '../../../data/schema/quality.ts';
 import { STATISTICS } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
@@ -14,8 +14,7 @@ import { describeError } from '../../runtime/errors.ts';
 import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 import { batchIndicators, filesOf, numbersOf } from './materialise.ts';
 
-const SERIES_STATISTICS = readSql(import.meta.url, 'sql/series-statistics.sql');
-const ANOMALIES = readSql(import.meta.url, 'sql/anomalies.sql');
+const sql = sqlOf(import.meta.url);
 
 /** Increment when the computation of statistics changes. Hashes are DuckDB's own, so its version counts, too. */
 const STATISTICS_VERSION = `7, DuckDB ${duckVersion()}`;
@@ -80,10 +79,10 @@ async function readBatch(
   batch: readonly PlannedIndicator[],
 ): Promise<Map<string, SeriesStatistics>> {
   const files = filesOf(directory, batch);
-  const rows = await duck.select(statisticsRow, SERIES_STATISTICS, { files });
+  const rows = await duck.select(statisticsRow, sql('series-statistics'), { files });
   const found = new Map(rows.map(({ id, ...statistics }) => [id, statistics]));
   const numbers = numbersOf(batch.filter(({ id }) => found.get(id)?.extreme === 0));
-  for (const { id, anomalies } of await duck.select(anomaliesRow, ANOMALIES, { files, numbers })) {
+  for (const { id, anomalies } of await duck.select(anomaliesRow, sql('anomalies'), { files, numbers })) {
     const statistics = found.get(id);
     if (statistics) statistics.anomalies = anomalies;
   }

@@ -10,22 +10,14 @@ import { hash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readSql } from '../../../data/runtime/sql-files.ts';
+import { sqlOf } from '../../../data/runtime/sql-files.ts';
 import { type IndicatorRecord, indicatorRecord } from '../../../data/schema/records.ts';
 import { latestFile, type SeriesOpening, seriesOpening } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 import { batchIndicators, filesOf } from './materialise.ts';
 
-const COUNTRY_COVERAGE = readSql(import.meta.url, 'sql/country-coverage.sql');
-const COUNTRY_SERIES = readSql(import.meta.url, 'sql/country-series.sql');
-const COVERAGE = readSql(import.meta.url, 'sql/coverage.sql');
-const DROP_COUNTRY_SERIES = readSql(import.meta.url, 'sql/drop-country-series.sql');
-const LATEST = readSql(import.meta.url, 'sql/latest.sql');
-const OPENING_YEARS = readSql(import.meta.url, 'sql/opening-years.sql');
-const TOPIC_COUNTRIES = readSql(import.meta.url, 'sql/topic-countries.sql');
-const WRITE_COVERAGE = readSql(import.meta.url, 'sql/write-coverage.sql');
-const WRITE_LATEST = readSql(import.meta.url, 'sql/write-latest.sql');
+const sql = sqlOf(import.meta.url);
 
 /** The table over all indicators and countries. */
 export const COVERAGE_FILE = 'coverage.parquet';
@@ -75,10 +67,11 @@ export interface SummaryTables {
   openings: Map<string, SeriesOpening>;
   /** Countries with a value by topic. */
   topicCountries: Map<string, number>;
+  /** By ISO3; countries without rows are absent. */
   countryCoverage: Map<string, CountryCoverage>;
 }
 
-/** Writes the tables and returns their summaries. Leaves the table `country_series`; see `dropCountrySeries`. */
+/** Writes the tables and returns their summaries. Leaves the table `country_series`. */
 export async function writeSummaryTables(
   duck: DuckSession,
   directory: string,
@@ -90,20 +83,22 @@ export async function writeSummaryTables(
     indicatorRecord.parse({ ...record, coverage: coverage.get(id)?.coverage ?? null }),
   );
   await writeLatest(duck, directory, indicators);
-  await duck.run(WRITE_COVERAGE, { file: join(directory, COVERAGE_FILE) });
+  await duck.run(sql('write-coverage'), { file: join(directory, COVERAGE_FILE) });
   return {
     coverage,
     records,
     latest: await readLatest(duck, indicators),
     openings: await readOpenings(duck, directory, indicators),
-    topicCountries: await readTopicCountries(duck),
-    countryCoverage: await readCountryCoverage(duck),
+    topicCountries: new Map(
+      (await duck.select(topicRow, sql('topic-countries'))).map(({ topic, n_countries }) => [
+        topic,
+        n_countries,
+      ]),
+    ),
+    countryCoverage: new Map(
+      (await duck.select(countryCoverageRow, sql('country-coverage'))).map(({ iso3, ...own }) => [iso3, own]),
+    ),
   };
-}
-
-/** Frees the memory of the table `country_series`. */
-export async function dropCountrySeries(duck: DuckSession): Promise<void> {
-  await duck.run(DROP_COUNTRY_SERIES);
 }
 
 /** Loads the published files into the table `country_series`, batch by batch. */
@@ -113,7 +108,7 @@ export async function loadCountrySeries(
   indicators: readonly PlannedIndicator[],
 ): Promise<void> {
   for (const batch of batchIndicators(indicators))
-    await duck.run(COUNTRY_SERIES, { files: filesOf(directory, batch) });
+    await duck.run(sql('country-series'), { files: filesOf(directory, batch) });
 }
 
 /** Fills the table `opening_years`, and reads it. */
@@ -123,26 +118,15 @@ async function readOpenings(
   indicators: readonly PlannedIndicator[],
 ): Promise<Map<string, SeriesOpening>> {
   for (const batch of batchIndicators(indicators))
-    await duck.run(OPENING_YEARS, { files: filesOf(directory, batch) });
+    await duck.run(sql('opening-years'), { files: filesOf(directory, batch) });
   const rows = await duck.select(openingRow, 'FROM opening_years JOIN planned USING (number)');
   return new Map(rows.map(({ id, ...opening }) => [id, opening]));
 }
 
 /** Coverage by indicator id; indicators without rows are absent. */
 export async function readCoverage(duck: DuckSession): Promise<Map<string, IndicatorCoverage>> {
-  const rows = await duck.select(coverageRow, COVERAGE);
+  const rows = await duck.select(coverageRow, sql('coverage'));
   return new Map(rows.map(({ id, n_rows, ...coverage }) => [id, { rows: n_rows, coverage }]));
-}
-
-/** Coverage by ISO3; countries without rows are absent. */
-async function readCountryCoverage(duck: DuckSession): Promise<Map<string, CountryCoverage>> {
-  const rows = await duck.select(countryCoverageRow, COUNTRY_COVERAGE);
-  return new Map(rows.map(({ iso3, ...coverage }) => [iso3, coverage]));
-}
-
-async function readTopicCountries(duck: DuckSession): Promise<Map<string, number>> {
-  const rows = await duck.select(topicRow, TOPIC_COUNTRIES);
-  return new Map(rows.map(({ topic, n_countries }) => [topic, n_countries]));
 }
 
 /** Shares one string per id and country code among millions of rows. */
@@ -153,7 +137,7 @@ async function readLatest(
   const ids = new Map(indicators.map(({ number, id }) => [number, id]));
   const codes = new Map<string, string>();
   const latest: LatestColumns = { indicator: [], iso3: [], year: [], value: [], rank: [], rankDelta: [] };
-  await duck.eachChunk(LATEST, (columns, rows) => {
+  await duck.eachChunk(sql('latest'), (columns, rows) => {
     const [number = [], iso3 = [], year = [], value = [], rank = [], rankDelta = []] = columns;
     for (let row = 0; row < rows; row += 1) {
       const code = String(iso3[row]);
@@ -168,10 +152,6 @@ async function readLatest(
   });
   return latest;
 }
-
-/** Ids of the providers, sorted. */
-export const providersOf = (indicators: readonly PlannedIndicator[]): string[] =>
-  [...new Set(indicators.map(({ providerId }) => providerId))].sort();
 
 /** The mean. */
 const INDICATORS_PER_PART = 8;
@@ -205,6 +185,6 @@ async function writeLatest(
   await mkdir(join(directory, 'latest'), { recursive: true });
   for (const [name, part] of latestParts(indicators)) {
     const [first, last] = [part[0]?.number ?? 0, part.at(-1)?.number ?? 0];
-    await duck.run(WRITE_LATEST, { first, last, file: join(directory, name) });
+    await duck.run(sql('write-latest'), { first, last, file: join(directory, name) });
   }
 }

@@ -1,2 +1,0 @@
--- Frees memory for the batches that follow.
-DROP TABLE country_series;
