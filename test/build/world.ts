@@ -17,9 +17,10 @@ import { ProviderLake } from '../../build/lake/provider-lake.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';
+import { type QualityFinding, qualityFinding } from '../../data/schema/quality.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { type Shown, showSnapshot } from '../shown-snapshot.ts';
-import { type Row, readObservations } from './parquet-readers.ts';
+import { query, type Row, readObservations } from './parquet-readers.ts';
 
 export const DATA = resolve(dirname(fileURLToPath(import.meta.url)), '../../data');
 export const NOON = Date.UTC(2026, 10, 20, 12);
@@ -209,6 +210,12 @@ export class World implements AsyncDisposable {
   /** The rows of an indicator in the served snapshot. */
   async observations(id: string): Promise<Row[]> {
     return readObservations(join((await this.served()).directory, observationsFile(id)));
+  }
+
+  /** What a night found, by default the last one, as the lake keeps it. */
+  async findings(night = new Date(this.clock).toISOString().slice(0, 10)): Promise<QualityFinding[]> {
+    const file = join(this.settings.LAKE_DIR, 'quality', `${night}.parquet`);
+    return (await query(`SELECT * FROM read_parquet('${file}')`)).map((row) => qualityFinding.parse(row));
   }
 
   lake(id: string): ProviderLake {

@@ -44,7 +44,7 @@ export function describeArchive(name: string, start: Start): void {
       return () => rm(dir, { recursive: true, force: true });
     });
 
-    const archive = (options: { partEntries?: number } = {}): Promise<ArchiveSummary> =>
+    const archive = (options: { partEntries?: number; onStep?: () => void } = {}): Promise<ArchiveSummary> =>
       runArchive({
         redis,
         settings: { ARCHIVE_DIR: dir, LEDGER_LIVE_DAYS: 3, AUDIT_LIVE_DAYS: 90 },
@@ -137,17 +137,10 @@ export function describeArchive(name: string, start: Start): void {
       await bad.call();
       nextDay(4);
       // Killed after the part was written; then the live entries are changed.
-      await expect(
-        runArchive({
-          redis,
-          settings: { ARCHIVE_DIR: dir, LEDGER_LIVE_DAYS: 3, AUDIT_LIVE_DAYS: 90 },
-          now: () => world.clock.ms,
-          log: silentLog,
-          onStep: () => {
-            throw new Error('killed');
-          },
-        }),
-      ).rejects.toThrow('killed');
+      const onStep = () => {
+        throw new Error('killed');
+      };
+      await expect(archive({ onStep })).rejects.toThrow('killed');
       const key = `{a:${bad.account_id}}:ledger`;
       const [[first = ''] = []] = await stream(redis, key);
       await redis.xdel(key, first);

@@ -11,6 +11,7 @@ import type { Reconciliation } from '../../../admin/reconcile/reconciler.ts';
 import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import { Archive } from '../../../gateway/commerce/history/archive.ts';
 import type { LedgerEntry } from '../../../gateway/commerce/store/records.ts';
@@ -36,6 +37,8 @@ export interface ArchivedWeek {
   orders: string[];
   /** Every ledger before it was archived, newest first. */
   ledgers: Map<string, LedgerEntry[]>;
+  /** The entries of the last account as Redis had them, by id. */
+  fields: Map<string, string[]>;
   archiveDir: string;
   archive: Archive;
   /** Reads live and archived. */
@@ -66,6 +69,7 @@ export async function createArchivedWeek(redis: RedisClient): Promise<ArchivedWe
   const people = [await world.customer(), await world.customer(), await world.customer({ credits: 500 })];
   const ids = people.map(({ account_id }) => account_id);
   const ledgers = new Map<string, LedgerEntry[]>(ids.map((id) => [id, []]));
+  const fields = new Map<string, string[]>();
   /** Records the live entries before some are archived. */
   const record = async (): Promise<void> => {
     for (const [id, known] of ledgers) {
@@ -73,6 +77,8 @@ export async function createArchivedWeek(redis: RedisClient): Promise<ArchivedWe
       const newest = known[0]?.id;
       const older = newest === undefined ? entries.length : entries.findIndex((entry) => entry.id === newest);
       known.unshift(...entries.slice(0, older));
+      if (id === ids.at(-1))
+        for (const [entry, own] of await redis.xrange(redisKeys.ledger(id), '-', '+')) fields.set(entry, own);
     }
   };
   const orders: string[] = [];
@@ -110,7 +116,7 @@ export async function createArchivedWeek(redis: RedisClient): Promise<ArchivedWe
       await rm(archiveDir, { recursive: true, force: true });
       await cp(saved, archiveDir, { recursive: true });
     },
-    ...{ world, ids, orders, ledgers, archiveDir, night, reconcile },
+    ...{ world, ids, orders, ledgers, fields, archiveDir, night, reconcile },
     ...openReaders(),
     discrepancies: async () => (await reconcile()).discrepancies,
     stop: async () => {

@@ -124,8 +124,7 @@ describe('backfill', () => {
 
 it('makes no edition with a series that is withheld', async () => {
   const world = await World.create();
-  await world.publish('atlas', { cows: { cells: [['FRA', 2000, 1]] }, goats: { cells: [['FRA', 2000, 2]] } });
-  await world.ingest('atlas');
+  await world.ingestSeries({ cows: { cells: [['FRA', 2000, 1]] }, goats: { cells: [['FRA', 2000, 2]] } });
   world.tomorrow();
   await world.build();
   await decideToWithhold(world.withholding, 'atlas.cows', 'a court said so');

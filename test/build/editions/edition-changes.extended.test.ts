@@ -8,8 +8,7 @@ import { type Cell, type Series, World } from '../world.ts';
 let world: World;
 beforeEach(async () => {
   world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } }, globe: {} });
-  await world.publish('globe', { steady: herd(9) });
-  await world.ingest('globe');
+  await world.ingestSeries({ steady: herd(9) }, 'globe');
 });
 afterEach(() => world.remove());
 
@@ -23,8 +22,7 @@ async function night(
   series: Record<string, Series>,
   more: Partial<NightlyDependencies> = {},
 ): Promise<LogEntry> {
-  await world.publish('atlas', series);
-  await world.ingest('atlas');
+  await world.ingestSeries(series);
   const { snapshot } = await world.build(more);
   world.tomorrow();
   const { editions } = await world.snapshots.log();

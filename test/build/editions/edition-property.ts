@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { EditionChanges } from '../../../data/schema/snapshot.ts';
 import { SEED } from '../../environment.ts';
+import { expectedKinds, ROW_FIELDS } from '../revision-model.ts';
 import {
   type Edition,
   EditionSequence,
@@ -18,14 +19,8 @@ const IDS = ['a.one', 'a.two', 'b.three'];
 const NEW_IDS: Renames = new Map(IDS.map((id) => [id, `${id}-new`]));
 const KEYS = ['DEU', 'FRA'].flatMap((iso3) => [2000, 2001, 2002].map((year) => `${iso3} ${year}`));
 
-/** Small, so that values return to what they were. */
-const number = fc.constantFrom(0, 1, 0.1, -2.5, 1e300, 5e-324);
-const bound = fc.option(number, { freq: 2 });
 const figures = fc.record<Figure>({
-  value: fc.option(number, { freq: 4 }),
-  ci_lo: bound,
-  ci_hi: bound,
-  status: fc.constantFrom(null, 'estimated', 'break'),
+  ...ROW_FIELDS,
   projected: fc.boolean(),
   rank: fc.constantFrom(null, 1, 2),
 });
@@ -72,20 +67,6 @@ function after(before: Edition, one: Step, renamed: Renames): Edition {
   return next.set(name, changed);
 }
 
-/** The kinds that revisions of a series must have, from all its editions so far. */
-function expectedKinds(earlier: readonly (Series | undefined)[], now: Series): Record<string, string> {
-  const [before, current] = [figuresOf(earlier.at(-1)), figuresOf(now)];
-  const kinds: Record<string, string> = {};
-  for (const key of new Set([...Object.keys(before), ...Object.keys(current)])) {
-    if (JSON.stringify(before[key]) === JSON.stringify(current[key])) continue;
-    const everHad = earlier.some((one) => key in figuresOf(one));
-    if (!(key in current)) kinds[key] = 'withdrawn';
-    else if (key in before) kinds[key] = 'changed';
-    else kinds[key] = everHad ? 'restored' : 'added';
-  }
-  return kinds;
-}
-
 /** Replays one edition onto the figures of the one before, by what the changes list alone. */
 async function replayEdition(
   editions: EditionSequence,
@@ -108,10 +89,7 @@ async function replayEdition(
   return next;
 }
 
-const figuresOfAll = (edition: Edition): Record<string, unknown> =>
-  Object.fromEntries(
-    [...edition].sort(([a], [b]) => (a < b ? -1 : 1)).map(([one, rows]) => [one, figuresOf(rows)]),
-  );
+const figuresOfAll = (edition: Edition) => new Map([...edition].map(([one, rows]) => [one, figuresOf(rows)]));
 
 async function expectReplay(steps: readonly (readonly Step[])[]): Promise<void> {
   const editions = await EditionSequence.create();
@@ -150,7 +128,7 @@ async function expectKinds(
     const earlier = history.map((edition) => edition.get(one) ?? edition.get(old));
     const rows = await editions.revisions(at, one);
     const kinds = Object.fromEntries(rows.map(({ iso3, year, kind }) => [`${iso3} ${year}`, kind]));
-    expect(kinds).toEqual(expectedKinds(earlier, now.get(one) ?? new Map()));
+    expect(kinds).toEqual(expectedKinds(earlier.map(figuresOf), figuresOf(now.get(one))));
     expect(rows.map(({ iso3, year }) => `${iso3} ${year}`)).toEqual(Object.keys(kinds).sort());
     const { file: _, ...counts } = changes.revised[one] ?? { file: null };
     const counted = Object.groupBy(rows, ({ kind }) => kind);

@@ -36,12 +36,11 @@ export const figure = (value: number | null, more: Partial<Figure> = {}): Figure
 const FIELDS = ['value', 'ci_lo', 'ci_hi', 'status', 'projected'] as const;
 
 /** The figures of a series without gaps and ranks, for comparison. */
-export const figuresOf = (series: Series | undefined): Record<string, unknown> =>
-  Object.fromEntries(
+export const figuresOf = (series: Series | undefined) =>
+  new Map(
     [...(series ?? [])]
       .filter(([, { value }]) => value !== null)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, one]) => [key, Object.fromEntries(FIELDS.map((name) => [name, one[name]]))]),
+      .map(([key, { rank: _, ...one }]) => [key, one] as const),
   );
 
 interface WrittenEdition {
@@ -156,13 +155,10 @@ export function replaySeries(before: Series, revisions: readonly Revision[]): Se
     const side = (prefix: string): Figure | null =>
       row[`${prefix}_value`] === null
         ? null
-        : (Object.fromEntries([
-            ...FIELDS.map((name) => [name, row[`${prefix}_${name}`]]),
-          ]) as unknown as Figure);
+        : (Object.fromEntries(FIELDS.map((name) => [name, row[`${prefix}_${name}`]])) as unknown as Figure);
     const had = after.get(key);
-    const old = side('old');
     const plain = (one: Figure | null | undefined) => (one ? FIELDS.map((name) => one[name]) : null);
-    if (JSON.stringify(plain(had)) !== JSON.stringify(plain(old)))
+    if (JSON.stringify(plain(had)) !== JSON.stringify(plain(side('old'))))
       throw new Error(`${key}: the revision does not follow from the series`);
     const now = side('new');
     if (now) after.set(key, now);

@@ -112,8 +112,7 @@ describe('a series that is withheld for its licence', () => {
       { id: 'atlas.lent', why: 'not redistributable', detail: 'They said no.' },
     ]);
     world.tomorrow();
-    await world.publish('atlas', { one });
-    expect(await world.ingest('atlas')).toMatchObject({ status: 'succeeded' });
+    await world.ingestSeries({ one });
     await world.build({ decisions: licences(refused) });
     expect(JSON.stringify(await world.served())).not.toContain('atlas.lent');
     const { kept } = await world.snapshots.open((await world.snapshots.currentId()) ?? '');

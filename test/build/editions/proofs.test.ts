@@ -84,7 +84,7 @@ describe('the trees of an edition', () => {
     'are not made of two rows of a country and year, nor of rows in another order: %s',
     async (rows) => {
       const directory = join(world.settings.VAR_DIR, 'twice');
-      const indicator = { id: 'atlas.twice', providerId: 'atlas', unit: 'kg', files: [] };
+      const indicator = { id: 'atlas.twice', providerId: 'atlas', record: { unit: 'kg' }, files: [] };
       const file = join(directory, observationsFile(indicator.id));
       await mkdir(dirname(file), { recursive: true });
       await query(

@@ -12,6 +12,7 @@ import { unpackJson } from '../../../data/runtime/durable-files.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import { additionFile, observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { readKept } from '../../shown-snapshot.ts';
+import { query } from '../parquet-readers.ts';
 import { plausible } from '../quality/checked-figures.ts';
 import { verifyFiles } from '../stored-state.ts';
 import { type Cell, ONE as one, type Series, World } from '../world.ts';
@@ -265,18 +266,12 @@ describe('verification', () => {
   it.each(['value + 1 AS value', "'break' AS status"])(
     'detects what is not in the lake: %s',
     async (change) => {
-      const { run } = await runOf('atlas');
+      const run = (await world.lake('atlas').current())?.record.run_id;
       await world.copy(`lake/atlas/${run}/observations.parquet`, 'kept.parquet');
-      const { query } = await import('../parquet-readers.ts');
       await query(
         `COPY (SELECT * REPLACE (${change}) FROM read_parquet('${world.directory}/kept.parquet')) TO '${world.settings.LAKE_DIR}/atlas/${run}/observations.parquet'`,
       );
       await expect(verify()).rejects.toThrow(/atlas\.one: \d+ rows are wrong \(n_untraceable\)/);
     },
   );
-
-  async function runOf(id: string): Promise<{ run: string }> {
-    const current = await world.lake(id).current();
-    return { run: current?.record.run_id ?? '' };
-  }
 });

@@ -12,8 +12,7 @@ import { World } from '../world.ts';
 let world: World;
 beforeEach(async () => {
   world = await World.create();
-  await world.publish('atlas', { one: { cells: [['FRA', 2000, 1]] } });
-  await world.ingest('atlas');
+  await world.ingestSeries({ one: { cells: [['FRA', 2000, 1]] } });
 });
 afterEach(() => world.remove());
 
@@ -80,13 +79,11 @@ describe('publication', () => {
   });
 
   it('stores what did not change once', async () => {
-    await world.publish('atlas', { one: { cells: [['FRA', 2000, 1]] }, two: { cells: [['FRA', 2000, 2]] } });
-    await world.ingest('atlas');
+    await world.ingestSeries({ one: { cells: [['FRA', 2000, 1]] }, two: { cells: [['FRA', 2000, 2]] } });
     await world.build();
     const before = await world.served();
     world.tomorrow();
-    await world.publish('atlas', { one: { cells: [['FRA', 2000, 3]] }, two: { cells: [['FRA', 2000, 2]] } });
-    await world.ingest('atlas');
+    await world.ingestSeries({ one: { cells: [['FRA', 2000, 3]] }, two: { cells: [['FRA', 2000, 2]] } });
     await world.build();
     const after = await world.served();
     const changed = Object.keys(after.kept).filter(

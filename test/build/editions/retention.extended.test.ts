@@ -37,11 +37,10 @@ beforeEach(async () => {
 /** Reads another figure. */
 async function ingestNight(): Promise<void> {
   world.tomorrow();
-  await world.publish('atlas', {
+  await world.ingestSeries({
     one: { cells: [['FRA', 2000, world.clock]] },
     two: { cells: [['DEU', 2000, 2]] },
   });
-  await world.ingest('atlas');
 }
 
 const renderedIds = async (): Promise<string[]> => {

@@ -119,8 +119,7 @@ async function expectAll(slugs: readonly string[]): Promise<void> {
 }
 
 async function night(series: Record<string, Series>): Promise<void> {
-  await world.publish('atlas', series);
-  await world.ingest('atlas');
+  await world.ingestSeries(series);
   await world.build();
 }
 

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { createHandlers, type JobHandlers } from '../../../build/jobs/job-handlers.ts';
 import { type JobWorker, startJobWorker } from '../../../build/jobs/job-worker.ts';
 import { RunReporter, recoverRuns } from '../../../build/jobs/run-reporter.ts';
+import { emptyRecord } from '../../../build/lake/provider-lake.ts';
 import type { NightlyDependencies } from '../../../build/nightly.ts';
 import { loadOverrides } from '../../../build/runtime/redis-connection.ts';
 import { acquireLock } from '../../../data/runtime/file-lock.ts';
@@ -262,21 +263,7 @@ export function testJobWorker(name: string, startServer: () => Promise<Server>, 
     });
 
     it('reports a run without a heartbeat as failed', async () => {
-      const began = {
-        run_id: 'r1',
-        provider_id: 'atlas',
-        status: 'running',
-        started_at: '2026-11-20T12:00:00+00:00',
-      };
-      const rest = { rows_written: 0, indicators: 0, countries: 0, bytes: 0, vintage: null, rejects: {} };
-      reporter.onRun({
-        ...began,
-        ...rest,
-        status: 'running',
-        finished_at: null,
-        failed_indicators: [],
-        reason: null,
-      });
+      reporter.onRun(emptyRecord('r1', 'atlas', world.clock));
       await reporter.flush();
       expect((await runs.running('atlas'))?.run_id).toBe('r1');
       const later = new RunStore(redis, () => world.clock + 31_000);

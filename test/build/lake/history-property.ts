@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { RunRecord } from '../../../data/schema/lake.ts';
 import { SEED } from '../../environment.ts';
+import { expectedKinds, ROW_FIELDS } from '../revision-model.ts';
 import {
   figure,
   kindsOf,
@@ -18,16 +19,7 @@ import {
 const keys = SLUGS.flatMap((slug) =>
   PLACES.flatMap((place) => [2000, 2001, 2002].map((year) => `${slug} ${place} ${year}`)),
 );
-/** Small, so that values return to what they were. */
-const number = fc.constantFrom(0, 1, 0.1, -2.5, 1e300, 5e-324);
-const bound = fc.option(number, { freq: 2 });
-const row = fc.record<LakeRow>({
-  value: fc.option(number, { freq: 4 }),
-  ci_lo: bound,
-  ci_hi: bound,
-  projected: fc.constantFrom(null, true, false),
-  status: fc.constantFrom(null, 'estimated', 'break'),
-});
+const row = fc.record<LakeRow>({ ...ROW_FIELDS, projected: fc.constantFrom(null, true, false) });
 type Step =
   | { kind: 'change'; cells: [string, LakeRow | null][] }
   | { kind: 'rename'; from: string; to: string }
@@ -65,23 +57,6 @@ const renamed = (rows: Rows, from: string, to: string): Rows =>
       key.startsWith(`${from} `) ? [[key.replace(from, to), one]] : [],
     ),
   ]);
-
-/** What the kinds of a run must be, from the rows of all good runs before it. */
-function expectedKinds(earlier: readonly Rows[], now: Rows): Record<string, string> {
-  const before = earlier.at(-1) ?? new Map<string, LakeRow>();
-  const kinds: Record<string, string> = {};
-  for (const key of new Set([...before.keys(), ...now.keys()])) {
-    const [old, current] = [before.get(key), now.get(key)];
-    if (JSON.stringify(old) === JSON.stringify(current)) continue;
-    const [had, has] = [old?.value ?? null, current?.value ?? null].map((value) => value !== null);
-    const everHad = earlier.some((rows) => (rows.get(key)?.value ?? null) !== null);
-    if (!had && !has) kinds[key] = 'gap';
-    else if (!has) kinds[key] = 'withdrawn';
-    else if (had) kinds[key] = 'changed';
-    else kinds[key] = everHad ? 'restored' : 'added';
-  }
-  return kinds;
-}
 
 interface PublishedRun {
   id: string;

@@ -181,12 +181,10 @@ export class Constructions {
     await this.#duck.run(
       'CREATE OR REPLACE TABLE written (iso3 VARCHAR, year INTEGER, value DOUBLE, projected BOOLEAN)',
     );
-    await this.#duck.fill('written', [
-      { type: VARCHAR, values: figures.map(([iso3]) => iso3) },
-      { type: INTEGER, values: figures.map(([, year]) => year) },
-      { type: DOUBLE, values: figures.map(([, , value]) => value) },
-      { type: BOOLEAN, values: figures.map(([, year, , projected = year >= projectedFrom]) => projected) },
+    const rows = figures.map(([iso3, year, value, projected = year >= projectedFrom]) => [
+      ...[iso3, year, value, projected],
     ]);
+    await this.#duck.fill('written', [VARCHAR, INTEGER, DOUBLE, BOOLEAN], rows);
     await this.#duck.run(`COPY (
       SELECT *, NULL::DOUBLE AS ci_lo, NULL::DOUBLE AS ci_hi, NULL::INTEGER AS rank, NULL::INTEGER AS rank_delta_1y,
         NULL::VARCHAR AS status

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { CheckContext, QualityCheck } from '../../../build/quality/check.ts';
 import { runChecks } from '../../../build/quality/report.ts';
 import type { ExcludedIndicator } from '../../../data/schema/jobs.ts';
-import { type QualityFinding, qualityFinding } from '../../../data/schema/quality.ts';
+import type { QualityFinding } from '../../../data/schema/quality.ts';
 import { ADDITIONS, additionFile, observationsFile } from '../../../data/schema/snapshot.ts';
 import { readKept } from '../../shown-snapshot.ts';
 import { query, readObservations } from '../parquet-readers.ts';
@@ -46,8 +46,7 @@ const plain: Series = {
 };
 
 async function night(series: Record<string, Series>) {
-  await world.publish('atlas', series);
-  await world.ingest('atlas');
+  await world.ingestSeries(series);
   return world.build();
 }
 
@@ -57,11 +56,7 @@ const decide = (...rows: string[]): Promise<void> =>
     ['kind,subject,other,extent,decision,by,on,reason', ...rows, ''].join('\n'),
   );
 
-/** The findings of a night, as the lake keeps them. */
-async function reported(date: string): Promise<QualityFinding[]> {
-  const file = join(world.settings.LAKE_DIR, 'quality', `${date}.parquet`);
-  return (await query(`SELECT * FROM read_parquet('${file}')`)).map((row) => qualityFinding.parse(row));
-}
+const reported = (night: string) => world.findings(night);
 
 async function published() {
   const lists = await readKept(await world.served(), additionFile('quality', 'atlas'));
@@ -207,8 +202,7 @@ describe('a decision', () => {
   it('to withhold takes the series out of the snapshot, and says so to operators', async () => {
     await decide(row(2, 'withhold'));
     const excluded: ExcludedIndicator[] = [];
-    await world.publish('atlas', { share: share(101), plain });
-    await world.ingest('atlas');
+    await world.ingestSeries({ share: share(101), plain });
     await world.build({ observer: { onExcluded: (all) => excluded.push(...all) } });
     expect(excluded).toMatchObject([{ id: 'atlas.share', why: 'withheld' }]);
     const { files } = await world.served();
@@ -217,8 +211,7 @@ describe('a decision', () => {
 
   it('to unrank publishes the figures without ranks, whatever an operator set', async () => {
     await decide(row(2, 'unrank'));
-    await world.publish('atlas', { share: share(101), plain });
-    await world.ingest('atlas');
+    await world.ingestSeries({ share: share(101), plain });
     await world.build({ overrides: new Map([['atlas.share', { no_rank: false }]]) });
     const { directory } = await world.served();
     const rows = await readObservations(join(directory, observationsFile('atlas.share')));
@@ -253,8 +246,7 @@ describe('a decision', () => {
     );
     const lines: Record<string, unknown>[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) });
-    await world.publish('atlas', { share: share(99), plain });
-    await world.ingest('atlas');
+    await world.ingestSeries({ share: share(99), plain });
     await world.build({ log });
     expect(lines.filter(({ msg }) => msg === 'a quality decision matches no finding')).toMatchObject([
       { subject: 'atlas.share', decision: 'accept' },

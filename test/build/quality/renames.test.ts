@@ -1,8 +1,6 @@
 /** Findings on renames: vanished series whose figures stand under another id, and aliases that cannot work. */
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type QualityFinding, qualityFinding } from '../../../data/schema/quality.ts';
-import { query } from '../parquet-readers.ts';
+import type { QualityFinding } from '../../../data/schema/quality.ts';
 import { type Cell, type Series, World } from '../world.ts';
 
 const TEN = 'AFG ALB BRA CHN DEU FRA IND JPN KEN USA'.split(' ');
@@ -21,10 +19,7 @@ const series = (first: number): Series => ({
 
 async function build(kind: string): Promise<Partial<QualityFinding>[]> {
   await world.build();
-  const date = new Date(world.clock).toISOString().slice(0, 10);
-  const file = join(world.settings.LAKE_DIR, 'quality', `${date}.parquet`);
-  const rows = await query(`SELECT * FROM read_parquet('${file}')`);
-  const found = rows.map((row) => qualityFinding.parse(row)).filter((one) => one.kind === kind);
+  const found = (await world.findings()).filter((one) => one.kind === kind);
   world.tomorrow();
   return found.map(({ indicator, other, extent, message }) => ({ indicator, other, extent, message }));
 }
@@ -35,8 +30,7 @@ async function night(
   kind = 'series_renamed',
 ): Promise<Partial<QualityFinding>[]> {
   for (const [provider, own] of Object.entries(files)) {
-    await world.publish(provider, own);
-    await world.ingest(provider);
+    await world.ingestSeries(own, provider);
   }
   return build(kind);
 }

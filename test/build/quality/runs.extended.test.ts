@@ -1,11 +1,9 @@
 /** Findings on runs: places lost, runs held or failed, series that could not be read. */
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { runReport } from '../../../build/ingest/run-report.ts';
 import type { RunRecord } from '../../../data/schema/lake.ts';
-import { type QualityFinding, qualityFinding } from '../../../data/schema/quality.ts';
-import { query } from '../parquet-readers.ts';
+import type { QualityFinding } from '../../../data/schema/quality.ts';
 import { type Cell, makeSeries, type Series, World } from '../world.ts';
 
 const TEN = 'AFG ALB BRA CHN DEU FRA IND JPN KEN USA'.split(' ');
@@ -31,10 +29,7 @@ async function night(files: Record<string, Series>, kind: string): Promise<Quali
 
 async function build(kind: string): Promise<QualityFinding[]> {
   await world.build();
-  const date = new Date(world.clock).toISOString().slice(0, 10);
-  const file = join(world.settings.LAKE_DIR, 'quality', `${date}.parquet`);
-  const rows = await query(`SELECT * FROM read_parquet('${file}')`);
-  return rows.map((row) => qualityFinding.parse(row)).filter((one) => one.kind === kind);
+  return (await world.findings()).filter((one) => one.kind === kind);
 }
 
 it('places lost are found until they are back', async () => {
