@@ -8,6 +8,7 @@ import { hash } from 'node:crypto';
 import type { DecidedContainment } from '../derived/aggregate.ts';
 import type { SeriesRule } from '../derived/recompute.ts';
 import type { ProviderProofs } from '../schema/proofs.ts';
+import type { ObservationRow } from '../schema/records.ts';
 import type { LogEntry } from '../schema/snapshot.ts';
 import { canonicalJson } from './verify-receipt.ts';
 
@@ -138,15 +139,7 @@ export class MerkleTree {
 
 const largestPowerBelow = (size: number): number => 2 ** (Math.ceil(Math.log2(size)) - 1);
 
-export interface ObservationLeaf {
-  iso3: string;
-  year: number;
-  value: number | null;
-  ci_lo: number | null;
-  ci_hi: number | null;
-  status: string | null;
-  projected: boolean;
-}
+export type ObservationLeaf = Omit<ObservationRow, 'rank'> & { status: string | null };
 
 /** An upstream file from which figures of an indicator come. */
 export type SourceLeaf = ProviderProofs['files'][number];

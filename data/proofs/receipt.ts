@@ -1,5 +1,6 @@
 /** Assembles receipts of rows and of derived figures, in the form of `docs/receipts.md`. */
 import type { Held, Recipe, Recomputed, Rows, SeriesRule } from '../derived/recompute.ts';
+import type { IndicatorRecord } from '../schema/records.ts';
 import type { Descriptor, EditionLeaf, MerkleTree, ObservationLeaf, RuleLeaf } from './merkle-tree.ts';
 import { DERIVATION_FORMAT } from './verify-derivation.ts';
 import { FORMAT } from './verify-receipt.ts';
@@ -10,11 +11,7 @@ export interface Place {
   index: number;
 }
 
-export interface Notice {
-  licence: string;
-  licence_url: string | null;
-  attribution: string;
-}
+export type Notice = Pick<IndicatorRecord, 'licence' | 'licence_url' | 'attribution'>;
 
 /** What a receipt says of an edition: its root follows. */
 type EditionFacts = Omit<EditionLeaf, 'root'>;

@@ -24,14 +24,11 @@ export function servedChain(log: readonly LogEntry[], served: string): LogEntry[
   return [...before.sort((a, b) => publishedMs(a) - publishedMs(b)), ...chain];
 }
 
-/** A log with all its rollbacks. */
-interface RecordedLog {
-  editions: readonly LogEntry[];
-  rollbacks: readonly RollbackRecord[];
-}
-
 /** What took back each edition that does not stand; null for one that was never served, as its publication crashed. */
-export function takenBack(log: RecordedLog, served: string): Map<string, RollbackRecord | null> {
+export function takenBack(
+  log: { editions: readonly LogEntry[]; rollbacks: readonly RollbackRecord[] },
+  served: string,
+): Map<string, RollbackRecord | null> {
   const idsOf = (edition: string): Set<string> =>
     new Set(servedChain(log.editions, edition).map((entry) => entry.edition));
   const moves = log.rollbacks.map((record) => {

@@ -136,11 +136,7 @@ export interface OperatorDecisions {
 export const NO_DECISIONS: OperatorDecisions = { providers: new Map(), licences: new Map(), findings: [] };
 
 /** JSON by id, as Redis stores it. */
-export interface StoredDecisions {
-  providers: Record<string, string>;
-  licences: Record<string, string>;
-  findings: Record<string, string>;
-}
+export type StoredDecisions = Record<keyof OperatorDecisions, Record<string, string>>;
 
 /** @throws {Error} for an invalid entry: skipping it could publish what must not be. */
 export function parseDecisions({ providers, licences, findings }: StoredDecisions): OperatorDecisions {
