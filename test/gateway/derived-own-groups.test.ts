@@ -1,8 +1,9 @@
 /** `group` of GET /data: groups of the caller's own, against a naive computation over the published figures. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { expectedMean, expectedSum, inYear, last, type Row, total } from '../group-figures.ts';
 import { GROUP_FIGURES, GROUPS, INVENTED, OUTPUT, PEOPLE, startDerived } from './derived-world.ts';
-import { COUNTRIES, type FixtureRow } from './fixture-data.ts';
+import { COUNTRIES } from './fixture-data.ts';
 import { codeOf } from './service.ts';
 
 const { ask: askV1 } = await startDerived();
@@ -18,56 +19,30 @@ interface Figure {
   reason: string | null;
 }
 
-const rowsOf = (id: string, iso3: string): FixtureRow[] =>
-  (INVENTED.find((one) => one.id === id)?.rows ?? []).filter(
-    (row) => row.iso3 === iso3 && row.value !== null,
+const rowsOf = (id: string, iso3: string): Row[] =>
+  (INVENTED.find((one) => one.id === id)?.rows ?? []).flatMap(
+    ({ iso3: of, year, value, projected = false }) =>
+      of === iso3 && value !== null ? [{ year, value, projected }] : [],
   );
-const rowIn = (id: string, iso3: string, year: number) => rowsOf(id, iso3).find((row) => row.year === year);
-
-/** Of the year, else the newest before it, else the first after it. */
-function lastOwn(id: string, iso3: string, year: number): number {
-  const rows = rowsOf(id, iso3);
-  return (rows.findLast((row) => row.year <= year) ?? rows[0])?.value ?? 0;
-}
-
-const sum = (values: readonly number[]): number => values.reduce((whole, value) => whole + value, 0);
+const rowIn = (id: string, iso3: string, year: number) => inYear(rowsOf(id, iso3), year);
+const lastOwn = (id: string, iso3: string, year: number): number => last(rowsOf(id, iso3), year) ?? 0;
 
 type Made = Pick<Figure, 'value' | 'counted' | 'coverage' | 'projected'>;
 
-function summed(id: string, members: readonly string[], year: number): Made {
-  const present = members.flatMap((iso3) => rowIn(id, iso3, year) ?? []);
-  const held = sum(present.map(({ value }) => Math.abs(value ?? 0)));
-  const whole = sum(members.map((iso3) => Math.abs(lastOwn(id, iso3, year))));
-  const known = members.filter((iso3) => rowsOf(id, iso3).length > 0).length;
-  return {
-    value: sum(present.map(({ value }) => value ?? 0)),
-    counted: present.length,
-    coverage: whole > 0 ? held / whole : present.length / known,
-    projected: present.some(({ projected }) => projected),
-  };
-}
-
-function weighed(id: string, members: readonly string[], year: number): Made {
-  const present = members.flatMap((iso3) => {
-    const [row, weight] = [rowIn(id, iso3, year), rowIn(PEOPLE, iso3, year)];
-    return row && (weight?.value ?? 0) > 0 ? [{ row, weight }] : [];
-  });
-  const weights = sum(present.map(({ weight }) => weight?.value ?? 0));
-  const whole = sum(members.map((iso3) => Math.max(0, lastOwn(PEOPLE, iso3, year))));
-  return {
-    value: sum(present.map(({ row, weight }) => (weight?.value ?? 0) * (row.value ?? 0))) / weights,
-    counted: present.length,
-    coverage: whole > 0 ? weights / whole : 0,
-    projected: present.some(({ row, weight }) => row.projected || weight?.projected),
-  };
+function declared(id: string, members: readonly string[], year: number): Made {
+  const isMean = id === 'alpha.rate';
+  const countries = members.map((iso3) => ({
+    ...{ iso3, figures: rowsOf(id, iso3), divisors: isMean ? rowsOf(PEOPLE, iso3) : [] },
+  }));
+  return isMean ? expectedMean(countries, year) : expectedSum(countries, year);
 }
 
 function ordered(method: string, id: string, members: readonly string[], year: number): Made {
   const present = members.flatMap((iso3) => rowIn(id, iso3, year) ?? []);
-  const values = present.map(({ value }) => value ?? 0).toSorted((a, b) => a - b);
+  const values = present.map(({ value }) => value).toSorted((a, b) => a - b);
   const half = values.length / 2;
   const middle = Number.isInteger(half) ? [values[half - 1], values[half]] : [values[half - 0.5]];
-  const median = sum(middle.map((value) => value ?? 0)) / middle.length;
+  const median = total(middle.map((value) => value ?? 0)) / middle.length;
   return {
     value: method === 'median' ? median : method === 'min' ? Math.min(...values) : Math.max(...values),
     counted: present.length,
@@ -77,10 +52,8 @@ function ordered(method: string, id: string, members: readonly string[], year: n
 }
 
 function expectedFigures(id: string, method: string, members: readonly string[]): Figure[] {
-  const made = (year: number): Made => {
-    if (method !== 'declared') return ordered(method, id, members, year);
-    return id === 'alpha.rate' ? weighed(id, members, year) : summed(id, members, year);
-  };
+  const made = (year: number): Made =>
+    method === 'declared' ? declared(id, members, year) : ordered(method, id, members, year);
   return Array.from({ length: 30 }, (_, at) => 1995 + at).flatMap((year) => {
     const { value, counted, coverage, projected } = made(year);
     if (counted === 0) return [];
@@ -88,9 +61,7 @@ function expectedFigures(id: string, method: string, members: readonly string[])
     const percent = Number(rounded.toFixed(6).slice(0, 4));
     const isCovered = method === 'declared' ? rounded * 3 >= 2 : counted * 3 >= members.length * 2;
     const judged = { value: isCovered ? value : null, reason: isCovered ? null : 'coverage' };
-    return [
-      { year, members: members.length, counted, coverage: percent, projected: projected ?? false, ...judged },
-    ];
+    return [{ year, members: members.length, counted, coverage: percent, projected, ...judged }];
   });
 }
 
@@ -115,7 +86,7 @@ test('figures, marks and price are those of the naive computation', async () => 
         const figures = expectedFigures(id, method, members);
         expect(json.data).toEqual(figures.map((figure) => ({ group: members.join(), ...figure })));
         const isMean = method === 'declared' && id === 'alpha.rate';
-        const price = sum(figures.map(({ counted }) => counted * (isMean ? 2 : 1)));
+        const price = total(figures.map(({ counted }) => counted * (isMean ? 2 : 1)));
         expect(headers['x-credits-charged']).toBe(String(Math.max(1, price)));
         expect(told.json.data).toMatchObject({ price: Math.max(1, price), rows: figures.length });
         expect(json.meta).toMatchObject({ aggregate: method, groups: [{ group: members.join(), members }] });
@@ -130,15 +101,15 @@ function dividedFigure(id: string, word: string, group: string, year: number) {
   const members = GROUPS[group] ?? [];
   const both = members.filter((iso3) => rowIn(id, iso3, year) && rowIn(PEOPLE, iso3, year));
   if (both.length === 0) return [];
-  const total = (of: string) => sum(both.map((iso3) => rowIn(of, iso3, year)?.value ?? 0));
-  const held = sum(both.map((iso3) => Math.abs(rowIn(id, iso3, year)?.value ?? 0)));
+  const totalOf = (of: string) => total(both.map((iso3) => rowIn(of, iso3, year)?.value ?? 0));
+  const held = total(both.map((iso3) => Math.abs(rowIn(id, iso3, year)?.value ?? 0)));
   const known = members.filter((iso3) => rowsOf(id, iso3).length > 0);
-  const whole = sum(known.map((iso3) => Math.abs(lastOwn(id, iso3, year))));
+  const whole = total(known.map((iso3) => Math.abs(lastOwn(id, iso3, year))));
   const share = Math.round((whole > 0 ? held / whole : both.length / known.length) * 1e6) / 1e6;
   const columns = GROUP_FIGURES[id]?.groups[group];
   const isWithheld = columns?.reason?.[columns.year.indexOf(year)] === 'withheld';
-  const [by, power] = [total(PEOPLE), word === 'per_head' ? { [OUTPUT]: 1e6 }[id] : 1];
-  const quotient = power === undefined ? total(id) / by / 1e3 : (total(id) / by) * power;
+  const [by, power] = [totalOf(PEOPLE), word === 'per_head' ? { [OUTPUT]: 1e6 }[id] : 1];
+  const quotient = power === undefined ? totalOf(id) / by / 1e3 : (totalOf(id) / by) * power;
   const unfit = by === 0 ? 'zero' : by < 0 ? 'not_positive' : null;
   const reason = isWithheld ? 'withheld' : share * 3 < 2 ? 'coverage' : unfit;
   const isProjected = both.some(

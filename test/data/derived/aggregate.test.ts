@@ -8,17 +8,7 @@ import {
   groupFigures,
   yearValues,
 } from '../../../data/derived/aggregate.ts';
-
-interface Row {
-  year: number;
-  value: number;
-  projected: boolean;
-}
-interface Country {
-  iso3: string;
-  figures: Row[];
-  divisors: Row[];
-}
+import { type Country, expectedMean, expectedSum, type Row } from '../../group-figures.ts';
 
 const memberOf = ({ iso3, figures, divisors }: Country, hidden: number[] = []): GroupMember => ({
   iso3,
@@ -33,43 +23,6 @@ const figuresOf = (method: AggregateMethod, countries: readonly Country[]) =>
     countries.map((one) => memberOf(one)),
     [],
   );
-const inYear = (rows: readonly Row[], year: number): Row | undefined => rows.find((row) => row.year === year);
-const last = (rows: readonly Row[], year: number): number | undefined =>
-  (rows.findLast((row) => row.year <= year) ?? rows[0])?.value;
-const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
-
-function expectedSum(countries: readonly Country[], year: number) {
-  const having = countries.filter(({ figures }) => figures.length > 0);
-  const present = having.flatMap(({ figures }) => inYear(figures, year) ?? []);
-  const sizes = total(having.map(({ figures }) => Math.abs(last(figures, year) ?? 0)));
-  const people = (some: readonly Country[]): number =>
-    total(some.map(({ divisors }) => Math.max(0, last(divisors, year) ?? 0)));
-  const share =
-    sizes > 0 ? total(present.map(({ value }) => Math.abs(value))) / sizes : present.length / having.length;
-  const everybody = people(countries);
-  return {
-    value: total(present.map(({ value }) => value)),
-    counted: present.length,
-    coverage: everybody > 0 ? share * (people(having) / everybody) : share,
-    projected: present.some(({ projected }) => projected),
-  };
-}
-
-function expectedMean(countries: readonly Country[], year: number) {
-  const pairs = countries.flatMap(({ figures, divisors }) => {
-    const [figure, weight] = [inYear(figures, year), inYear(divisors, year)];
-    return figure && weight && weight.value > 0 ? [{ figure, weight }] : [];
-  });
-  const weights = total(pairs.map(({ weight }) => weight.value));
-  const all = total(countries.map(({ divisors }) => Math.max(0, last(divisors, year) ?? 0)));
-  return {
-    value: total(pairs.map(({ figure, weight }) => weight.value * figure.value)) / weights,
-    counted: pairs.length,
-    coverage: all > 0 ? weights / all : 0,
-    projected: pairs.some(({ figure, weight }) => figure.projected || weight.projected),
-  };
-}
-
 function expected(method: AggregateMethod, countries: readonly Country[]) {
   const years = [...new Set(countries.flatMap(({ figures }) => figures.map(({ year }) => year)))];
   return years
