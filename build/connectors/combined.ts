@@ -69,21 +69,22 @@ function subUpstream(upstream: Upstream, path: string): Upstream {
 }
 
 /** The facts by upper-cased slug. */
-async function readCatalogue(upstream: Upstream, table: CatalogueTable): Promise<Map<string, Facts>> {
-  const { path, key, unit, description, source, tags, licence, aggregation } = table;
-  const required = [key, unit, description, source, tags, licence, aggregation].filter(
-    (name) => name !== undefined,
-  );
+async function readCatalogue(
+  upstream: Upstream,
+  { path, ...columns }: CatalogueTable,
+): Promise<Map<string, Facts>> {
   const facts = new Map<string, Facts>();
+  const required = Object.values(columns).filter((name) => name !== undefined);
   for await (const record of readCsvRecords(await upstream.stream(encodePath(path)), required)) {
-    const cell = (name = ''): string | null => record[name]?.replaceAll(/\s+/g, ' ').trim() || null;
-    facts.set((record[key] ?? '').trim().toUpperCase(), {
-      unit: cell(unit),
-      description: cell(description),
-      source: cell(source),
-      tags: topicTags(cell(tags), /[:;]/),
-      licence: cell(licence),
-      aggregation: cell(aggregation) ?? undefined,
+    const cell = (column: keyof typeof columns): string | null =>
+      record[columns[column] ?? '']?.replaceAll(/\s+/g, ' ').trim() || null;
+    facts.set((record[columns.key] ?? '').trim().toUpperCase(), {
+      unit: cell('unit'),
+      description: cell('description'),
+      source: cell('source'),
+      tags: topicTags(cell('tags'), /[:;]/),
+      licence: cell('licence'),
+      aggregation: cell('aggregation') ?? undefined,
     });
   }
   return facts;

@@ -256,10 +256,8 @@ export class SeriesSpool<Key, Row> implements AsyncDisposable {
   async spill(): Promise<void> {
     if (this.#rowsInMemory <= MAX_ROWS_IN_MEMORY) return;
     this.#directory ??= await mkdtemp(join(tmpdir(), 'almanac-spool-'));
-    let number = 0;
-    for (const series of this.#series.values()) {
+    for (const [number, series] of [...this.#series.values()].entries()) {
       series.file ??= join(this.#directory, `${number}.jsonl`);
-      number += 1;
       if (series.rows.length === 0) continue;
       const lines = splitIntoBatches(series.rows).map((rows) => `${JSON.stringify(rows)}\n`);
       await appendFile(series.file, lines.join(''));

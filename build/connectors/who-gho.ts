@@ -8,7 +8,7 @@
  */
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import { encodePath, isNotFound } from '../upstream/upstream.ts';
+import { encodePath, isNotFound, type Upstream } from '../upstream/upstream.ts';
 import {
   type Connector,
   type ConnectorContext,
@@ -32,6 +32,8 @@ import {
   type GhoRow,
   toObservation,
 } from './who-gho-rows.ts';
+
+const GAPS = 'No data|Not available|Not applicable|Data not available|NA|…|...|.|-|–'.split('|');
 
 /** Accepted codes by dimension; an empty list accepts only rows without the dimension. */
 const pins = z.record(
@@ -67,20 +69,7 @@ const whoGhoSettings = z.strictObject({
     .strictObject({ path: z.string(), code: z.string(), name: z.string(), link: z.string().optional() })
     .optional(),
   /** Displayed texts that mean "no value", in any case; the empty text always does. */
-  missing: z
-    .array(z.string())
-    .default([
-      'No data',
-      'Not available',
-      'Not applicable',
-      'Data not available',
-      'NA',
-      '…',
-      '...',
-      '.',
-      '-',
-      '–',
-    ]),
+  missing: z.array(z.string()).default(GAPS),
   /** The name of the edition where rows carry no date. */
   vintage: z.string().optional(),
 });
@@ -143,28 +132,10 @@ interface Label {
 }
 
 /** The names of indicators by code. */
-async function readLabels(context: Context): Promise<Map<string, Label>> {
-  const { names, format } = context.settings;
-  if (names) return readLabelsFromCsv(context, names);
-  return format === 'odata' ? readLabelsFromService(context) : new Map();
-}
-
-async function readLabelsFromCsv(
-  { upstream }: Context,
-  { path, code, name, link = '' }: NonNullable<WhoGhoSettings['names']>,
-): Promise<Map<string, Label>> {
+async function readLabels({ settings, upstream }: Context): Promise<Map<string, Label>> {
+  if (settings.names) return readLabelsFromCsv(upstream, settings.names);
   const labels = new Map<string, Label>();
-  const required = [code, name, link].filter((column) => column !== '');
-  for await (const record of readCsvRecords(await upstream.stream(encodePath(path)), required)) {
-    const text = record[name]?.trim();
-    if (text) labels.set(record[code] ?? '', { name: text, link: record[link]?.trim() || null });
-  }
-  return labels;
-}
-
-/** A service without a list of indicators is accepted: codes, or the definition's names, then serve as names. */
-async function readLabelsFromService({ upstream }: Context): Promise<Map<string, Label>> {
-  const labels = new Map<string, Label>();
+  if (settings.format === 'csv') return labels;
   try {
     for await (const { rows } of fetchOdataPages(upstream, 'Indicator')) {
       for (const value of rows) {
@@ -174,7 +145,21 @@ async function readLabelsFromService({ upstream }: Context): Promise<Map<string,
       }
     }
   } catch (error) {
+    // A service without a list of indicators is accepted: codes, or the definition's names, then serve as names.
     if (!isNotFound(error)) throw error;
+  }
+  return labels;
+}
+
+async function readLabelsFromCsv(
+  upstream: Upstream,
+  { path, code, name, link = '' }: NonNullable<WhoGhoSettings['names']>,
+): Promise<Map<string, Label>> {
+  const labels = new Map<string, Label>();
+  const required = [code, name, link].filter((column) => column !== '');
+  for await (const record of readCsvRecords(await upstream.stream(encodePath(path)), required)) {
+    const text = record[name]?.trim();
+    if (text) labels.set(record[code] ?? '', { name: text, link: record[link]?.trim() || null });
   }
   return labels;
 }

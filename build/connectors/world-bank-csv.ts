@@ -14,7 +14,7 @@
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { encodePath } from '../upstream/upstream.ts';
-import { type Connector, type ConnectorContext, readParts, type SourceItem } from './connector.ts';
+import { type Connector, type ConnectorContext, listOf, readParts, type SourceItem } from './connector.ts';
 import { CsvError, type CsvTable, columnIndex, openCsv, prepend, readStart } from './csv.ts';
 import { citedSource, codeToSlug, sourceFields } from './plain-text.ts';
 import { findYearColumns, MELTED_COLUMNS, meltYears } from './table-columns.ts';
@@ -26,9 +26,7 @@ const MEGABYTE = 1024 * 1024;
 
 const worldBankCsvSettings = z.strictObject({
   /** Zips or CSV files, newest edition first. The metadata file (`notes`) of an unpacked `API_*.csv` is found by name. */
-  files: z
-    .array(z.union([z.string(), z.strictObject({ path: z.string(), notes: z.string().optional() })]))
-    .default([]),
+  files: listOf(z.strictObject({ path: z.string(), notes: z.string().optional() }), 'path').default([]),
   /** A text file that lists such files, one relative path per line. Read after `files`. */
   index: z.string().optional(),
   /** A download reference with `{code}`, once for each code. Read last. */
@@ -153,8 +151,7 @@ const isMetadata = (name: string): boolean =>
   /^(Metadata_Indicator_.*|WDISeries)\.csv$/i.test(fileName(name));
 
 async function listFiles({ settings, upstream }: Context): Promise<FileReference[]> {
-  const listed = settings.files.map((file): FileReference => {
-    const { path, notes } = typeof file === 'string' ? { path: file, notes: undefined } : file;
+  const listed = settings.files.map(({ path, notes }): FileReference => {
     return { reference: encodePath(path), metadata: notes === undefined ? null : encodePath(notes) };
   });
   const index = settings.index === undefined ? '' : await upstream.text(encodePath(settings.index));

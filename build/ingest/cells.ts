@@ -79,11 +79,8 @@ export class Rejects {
 
   /** @param sample identifies the case, such as a place code or a text that is not a number. */
   add(reason: RejectReason, sample: string): void {
-    let entry = this.#reasons.get(reason);
-    if (!entry) {
-      entry = { rows: 0, distinct: new Set() };
-      this.#reasons.set(reason, entry);
-    }
+    const entry = this.#reasons.get(reason) ?? { rows: 0, distinct: new Set() };
+    this.#reasons.set(reason, entry);
     entry.rows += 1;
     this.rows += 1;
     if (entry.distinct.size < DISTINCT_LIMIT) entry.distinct.add(sample);

@@ -164,11 +164,8 @@ export class HttpUpstream extends TrackedUpstream {
   override async close(complete = false): Promise<void> {
     await this.#agent.close();
     if (!complete) return;
-    const used = new Set<string>();
-    for (const pending of this.#requests.values()) {
-      const copy = await pending.catch(() => null);
-      if (copy) used.add(copy.path);
-    }
+    const requested = await Promise.allSettled(this.#requests.values());
+    const used = new Set(requested.map((one) => one.status === 'fulfilled' && one.value.path));
     for (const name of await readdir(this.#cache).catch(() => [])) {
       const path = join(this.#cache, name.replace(/\.json$/, ''));
       if (!used.has(path)) await rm(join(this.#cache, name), { force: true });
