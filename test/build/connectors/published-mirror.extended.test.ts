@@ -5,7 +5,6 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadCurated } from '../../../data/curated/curated.ts';
@@ -16,6 +15,7 @@ import { describeWithMirror } from '../../mirror.ts';
 import { buildMirror, runOf } from '../../shared-builds.ts';
 import { readCatalogue, showSnapshot } from '../../shown-snapshot.ts';
 import { withoutEmptyCells } from '../fakes/expected-rows.ts';
+import { query } from '../parquet-readers.ts';
 
 type Row = Record<string, string>;
 type Figure = [
@@ -32,11 +32,12 @@ const number = (text: string | undefined): number | null => (text ? Number(text)
 /** Rows of a file with several series, without the empty cells outside the measured years of a country. */
 const measured = (rows: Figure[]): Figure[] =>
   withoutEmptyCells(rows, ([place, year, value]) => ({ place, year, isEmpty: value === null }));
+const figuresOf = (rows: readonly Partial<ObservationRow>[]): Figure[] =>
+  rows.map((row) => [row.iso3, row.year, row.value, row.ci_lo, row.ci_hi, row.projected] as Figure);
 const sorted = (rows: Figure[]): Figure[] =>
   rows.toSorted((a, b) => (a[0] === b[0] ? a[1] - b[1] : a[0] < b[0] ? -1 : 1));
 
 describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) => {
-  let connection: DuckDBConnection;
   let catalogue: CatalogueIndex;
   let snapshot: string;
   let service: Service | undefined;
@@ -55,13 +56,9 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
     catalogue = await readCatalogue(shown);
     service = await Service.start({ snapshots: built.snapshots });
     ({ key } = await service.account({ credits: 100_000_000 }));
-    connection = await (await DuckDBInstance.create(':memory:')).connect();
   });
 
-  afterAll(async () => {
-    await service?.stop();
-    connection?.closeSync();
-  });
+  afterAll(() => service?.stop());
 
   const idsOf = (provider: string): string[] =>
     catalogue.indicators
@@ -69,20 +66,23 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
       .filter((id) => id.startsWith(`${provider}.`))
       .sort();
 
+  const idsFor = (provider: string, bySlug: object): string[] =>
+    Object.keys(bySlug)
+      .map((slug) => `${provider}.${slug}`)
+      .sort();
+
   /** The figures of an open series from the API, of a display-only one from the snapshot. */
   async function published(id: string): Promise<Figure[]> {
     const record = catalogue.indicators.find((indicator) => indicator.record.id === id)?.record;
     if (record?.access_tier === 'open') return answered(id);
     const file = join(snapshot, 'observations', `${id}.parquet`);
-    const query = `SELECT iso3, year, value, ci_lo, ci_hi, projected FROM read_parquet('${file}') ORDER BY iso3, year`;
-    return (await connection.runAndReadAll(query)).getRows() as Figure[];
+    return figuresOf(await query(`SELECT * FROM read_parquet('${file}') ORDER BY iso3, year`));
   }
 
   async function answered(id: string): Promise<Figure[]> {
     const answer = await service?.get(`/v1/data?indicator=${id}`, { key });
     expect(answer?.status, id).toBe(200);
-    const rows: ObservationRow[] = answer?.json.data;
-    return rows.map((row) => [row.iso3, row.year, row.value, row.ci_lo, row.ci_hi, row.projected]);
+    return figuresOf(answer?.json.data);
   }
 
   /** The ISO code of an OWID place code, if it is a country. */
@@ -99,34 +99,23 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
   });
 
   it('publishes every cell of every country of the OWID charts', async () => {
-    const charts: Record<string, [string, string]> = {
-      'child-mortality': ['child-mortality', 'Under-five mortality rate (selected)'],
-      'share-of-individuals-using-the-internet': [
-        'share-of-individuals-using-the-internet',
-        'Share of the population using the Internet',
-      ],
-      'share-of-population-urban': ['share-of-population-urban', 'Urban population (% of total population)'],
-      'share-of-the-population-with-access-to-electricity': [
-        'share-of-the-population-with-access-to-electricity',
+    const columns: Record<string, string> = {
+      'child-mortality': 'Under-five mortality rate (selected)',
+      'share-of-individuals-using-the-internet': 'Share of the population using the Internet',
+      'share-of-population-urban': 'Urban population (% of total population)',
+      'share-of-the-population-with-access-to-electricity':
         'Share of the population with access to electricity',
-      ],
+      'population-total': 'Total',
+      'population-ages-65': 'Ages 65+',
+      'population-ages-25-64': 'Ages 25-64',
+      'population-under-25s': 'Under-25s',
+      'population-under-15s': 'Under-15s',
+      'population-under-5s': 'Under-5s',
     };
-    for (const [slug, column] of [
-      ['total', 'Total'],
-      ['ages-65', 'Ages 65+'],
-      ['ages-25-64', 'Ages 25-64'],
-      ['under-25s', 'Under-25s'],
-      ['under-15s', 'Under-15s'],
-      ['under-5s', 'Under-5s'],
-    ] as const) {
-      charts[`population-${slug}`] = ['population-by-age-group-with-projections', column];
-    }
-    expect(idsOf('owid')).toEqual(
-      Object.keys(charts)
-        .map((slug) => `owid.${slug}`)
-        .sort(),
-    );
-    for (const [slug, [chart, column]] of Object.entries(charts)) {
+    expect(idsOf('owid')).toEqual(idsFor('owid', columns));
+    for (const [slug, column] of Object.entries(columns)) {
+      const isWide = slug.startsWith('population-');
+      const chart = isWide ? 'population-by-age-group-with-projections' : slug;
       const rows = await table('owid', 'grapher', `${chart}.csv`);
       const expected = rows.flatMap((row): Figure[] => {
         const iso3 = owidPlace(row.Code ?? '');
@@ -134,31 +123,30 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
         const value = number(forecast ? row[`${column} (Projected)`] : row[column]);
         return iso3 ? [[iso3, Number(row.Year), value, null, null, forecast]] : [];
       });
-      const isWide = slug.startsWith('population-');
       expect(await published(`owid.${slug}`), slug).toEqual(sorted(isWide ? measured(expected) : expected));
     }
   });
 
   it('publishes every cell of every country of the OWID data sets, by OWID place codes', async () => {
-    const codes = new Map<string, string>([
-      // Names in these older sets that OWID has since changed.
-      ['Swaziland', 'SWZ'],
-      ['Macedonia', 'MKD'],
-      ['Czech Republic', 'CZE'],
-      ["Cote d'Ivoire", 'CIV'],
-      ['Democratic Republic of Congo', 'COD'],
-      ['Timor', 'TLS'],
-      ['Faeroe Islands', 'FRO'],
-      ['Cape Verde', 'CPV'],
-      ['Micronesia (country)', 'FSM'],
-      ['Palestinian territory', 'PSE'],
-      ['Curacao', 'CUW'],
-    ]);
+    // Names in these older sets that OWID has since changed.
+    const codes = new Map<string, string>(
+      Object.entries({
+        ...{ Swaziland: 'SWZ', Macedonia: 'MKD', 'Czech Republic': 'CZE', "Cote d'Ivoire": 'CIV' },
+        ...{ 'Democratic Republic of Congo': 'COD', Timor: 'TLS', 'Faeroe Islands': 'FRO' },
+        ...{
+          'Cape Verde': 'CPV',
+          'Micronesia (country)': 'FSM',
+          'Palestinian territory': 'PSE',
+          Curacao: 'CUW',
+        },
+      }),
+    );
     for (const name of await readdir(join(mirror, 'owid', 'grapher'))) {
       if (!name.endsWith('.csv')) continue;
       for (const row of await table('owid', 'grapher', name))
         if (row.Entity && row.Code) codes.set(row.Entity, row.Code);
     }
+    const maddison = 'Maddison Project Database 2020 (Bolt and van Zanden (2020))';
     const sets: Record<string, [set: string, value: string, lo?: string, hi?: string]> = {
       'child-mortality-igme-2018': [
         'Child Mortality Estimates - CME Info (2018)',
@@ -179,18 +167,11 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
         'Country Income Classification - World Bank (2017)',
         'Income classification (World Bank 2017)',
       ],
-      'maddison-gdp': ['Maddison Project Database 2020 (Bolt and van Zanden (2020))', 'GDP'],
-      'maddison-gdp-per-capita': [
-        'Maddison Project Database 2020 (Bolt and van Zanden (2020))',
-        'GDP per capita',
-      ],
-      'maddison-population': ['Maddison Project Database 2020 (Bolt and van Zanden (2020))', 'Population'],
+      'maddison-gdp': [maddison, 'GDP'],
+      'maddison-gdp-per-capita': [maddison, 'GDP per capita'],
+      'maddison-population': [maddison, 'Population'],
     };
-    expect(idsOf('owid-datasets')).toEqual(
-      Object.keys(sets)
-        .map((slug) => `owid-datasets.${slug}`)
-        .sort(),
-    );
+    expect(idsOf('owid-datasets')).toEqual(idsFor('owid-datasets', sets));
     for (const [slug, [set, column, lo = '', hi = '']] of Object.entries(sets)) {
       const rows = await table('owid', 'owid-datasets', set, `${set}.csv`);
       const expected = rows.flatMap((row): Figure[] => {
