@@ -10,19 +10,11 @@ import { worldBankApi } from './world-bank-api.ts';
 import { worldBankCsv } from './world-bank-csv.ts';
 
 const ALL: readonly Connector[] = [
-  ddf,
-  frictionless,
-  owidGrapher,
-  sdmxCsv,
-  whoGho,
-  worldBankApi,
-  worldBankCsv,
+  ...[ddf, frictionless, owidGrapher, sdmxCsv, whoGho, worldBankApi, worldBankCsv],
   createCombinedConnector(findConnector),
 ];
 
-export const CONNECTORS: ReadonlyMap<string, Connector> = new Map(
-  ALL.map((connector) => [connector.protocol, connector]),
-);
+export const CONNECTORS: ReadonlyMap<string, Connector> = new Map(ALL.map((one) => [one.protocol, one]));
 
 /** @throws {RangeError} for an unknown protocol. */
 export function findConnector(protocol: string): Connector {

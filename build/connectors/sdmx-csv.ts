@@ -17,6 +17,7 @@ import {
   type SdmxReader,
   type SdmxRow,
   type SdmxSettings,
+  type SeriesLabels,
   sdmxDelimiter,
   sdmxSettings,
 } from './sdmx-message.ts';
@@ -24,12 +25,7 @@ import { SeriesSpool } from './table-reader.ts';
 
 type Context = ConnectorContext<SdmxSettings>;
 
-interface Series {
-  slug: string;
-  /** The codes that the slug was made of. */
-  key: string;
-  name: string;
-  tags: string[];
+interface Series extends Pick<SeriesLabels, 'slug' | 'key' | 'name' | 'tags'> {
   /** Names of units by code. */
   units: Map<string, string | null>;
   /** The codes of each open dimension. */
@@ -148,12 +144,15 @@ async function findUnit(
   return unit === null ? scaleName : `${unit} (${scaleName})`;
 }
 
+/** @throws {CsvError} when the series is incomplete, or its rows differ in unit. */
 async function* readSeries(
   { settings, log }: Context,
   collector: SeriesCollector,
   series: Series,
 ): AsyncIterable<SourceItem> {
   const { slug, tags } = series;
+  const failure = collector.failures.get(slug);
+  if (failure !== undefined) throw new CsvError(failure);
   const totals = findTotals(series, settings.total);
   if (totals.size > 0) log.debug({ slug, totals: Object.fromEntries(totals) }, 'pinned to the totals');
   const entry: CatalogueEntry = {
@@ -173,22 +172,6 @@ async function* readSeries(
       return other === null ? row.observation : { ...row.observation, other_dimension: other };
     });
     yield { kind: 'observations', slug, rows: observations, files };
-  }
-}
-
-/** One series, or the reason why it failed. */
-async function* readSeriesOrFail(
-  context: Context,
-  collector: SeriesCollector,
-  series: Series,
-): AsyncIterable<SourceItem> {
-  const failure = collector.failures.get(series.slug);
-  try {
-    if (failure !== undefined) throw new CsvError(failure);
-    yield* readSeries(context, collector, series);
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    yield { kind: 'failed', slug: series.slug, reason: error.message };
   }
 }
 
@@ -213,7 +196,14 @@ export const sdmxCsv: Connector<SdmxSettings> = {
     if (collector.vintage) yield { kind: 'vintage', vintage: collector.vintage };
     const series = [...collector.series.values()].filter((one) => one.files.size > 0);
     yield { kind: 'plan', indicators: series.length };
-    for (const one of series) yield* readSeriesOrFail(context, collector, one);
+    for (const one of series) {
+      try {
+        yield* readSeries(context, collector, one);
+      } catch (error) {
+        if (!(error instanceof CsvError)) throw error;
+        yield { kind: 'failed', slug: one.slug, reason: error.message };
+      }
+    }
     yield* failures;
   },
 };

@@ -180,7 +180,7 @@ export interface SdmxRow {
 }
 
 /** What a row says of its series. */
-interface SeriesLabels {
+export interface SeriesLabels {
   slug: string;
   /** The codes that the slug was made of. */
   key: string;

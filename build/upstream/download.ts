@@ -238,7 +238,7 @@ async function followRedirects(
 }
 
 function resolveRedirect(location: string, from: URL): URL {
-  const target = URL.canParse(location, from.href) ? new URL(location, from) : null;
+  const target = URL.parse(location, from.href);
   if (!target || !/^https?:$/.test(target.protocol)) {
     throw new UpstreamError(`${describeUrl(from)} redirects to "${location}": refused`);
   }

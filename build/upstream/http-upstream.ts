@@ -83,7 +83,7 @@ export class HttpUpstream extends TrackedUpstream {
 
   /** @throws {UpstreamError} for a reference that leaves the provider's base. */
   #resolve(reference: string): URL {
-    const url = URL.canParse(reference, this.#base.href) ? new URL(reference, this.#base) : null;
+    const url = URL.parse(reference, this.#base.href);
     const isBelowBase = url?.origin === this.#base.origin && url.pathname.startsWith(this.#base.pathname);
     // Some servers decode `%2e%2e%2f` into a step upwards.
     if (!url || !isBelowBase || /%2f|%5c|(^|\/)(\.|%2e){2}(\/|$)/i.test(url.pathname)) {
