@@ -31,18 +31,7 @@ import {
 
 export type Place = { kind: 'country'; iso3: string } | { kind: PlaceKind } | { kind: 'unknown' };
 
-export interface PlaceTable {
-  /**
-   * Looks a code up in the schemes, in order; the first match decides. Codes are compared without case and surrounding
-   * space, names (schemes `names` and `spoken`) as `foldName` folds them.
-   * @param folded the code as `foldName` folds it, where that is known
-   */
-  resolve(schemes: readonly string[], code: string, folded?: string): Place;
-  /** What the schemes list, as it is compared, with the country that it stands for; a country's own names first. */
-  countriesIn(schemes: readonly string[]): { code: string; iso3: string }[];
-  /** Names of all schemes. */
-  readonly schemes: ReadonlySet<string>;
-}
+export type PlaceTable = ReturnType<typeof loadPlaces>;
 
 const UNKNOWN: Place = { kind: 'unknown' };
 
@@ -59,7 +48,7 @@ const aliasRow = z
   );
 
 /** Reads `places.csv` and adds it to the schemes of the countries. */
-export function loadPlaces(file: string, spine: Spine, problems: Problems): PlaceTable {
+export function loadPlaces(file: string, spine: Spine, problems: Problems) {
   const schemes = spineSchemes(spine.countries);
   for (const { row, ...at } of checkedRows(aliasRow, file, problems, undefined, ['note'])) {
     const { scheme, code, iso3, kind } = row;
@@ -73,15 +62,22 @@ export function loadPlaces(file: string, spine: Spine, problems: Problems): Plac
     else if (kind !== null) codes.set(keyOf(scheme, code), { kind });
   }
   return {
-    schemes: new Set(schemes.keys()),
-    resolve(wanted, code, folded = foldName(code)) {
+    /** Names of all schemes. */
+    schemes: new Set(schemes.keys()) as ReadonlySet<string>,
+    /**
+     * Looks a code up in the schemes, in order; the first match decides. Codes are compared without case and surrounding
+     * space, names (schemes `names` and `spoken`) as `foldName` folds them.
+     * @param folded the code as `foldName` folds it, where that is known
+     */
+    resolve(wanted: readonly string[], code: string, folded = foldName(code)): Place {
       for (const scheme of wanted) {
         const place = schemes.get(scheme)?.get(keyOf(scheme, code, folded));
         if (place !== undefined) return place;
       }
       return UNKNOWN;
     },
-    countriesIn: (wanted) =>
+    /** What the schemes list, as it is compared, with the country that it stands for; a country's own names first. */
+    countriesIn: (wanted: readonly string[]) =>
       wanted.flatMap((scheme) =>
         [...(schemes.get(scheme) ?? [])].flatMap(([code, place]) =>
           place.kind === 'country' ? [{ code, iso3: place.iso3 }] : [],
