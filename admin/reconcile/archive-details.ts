@@ -7,13 +7,14 @@ import { readSql } from '../../data/runtime/sql-files.ts';
 import { dayOf } from '../../data/schema/redis-keys.ts';
 import {
   type ArchiveEngine,
-  compareStreamIds,
   formatStreamId,
   integerOf,
   LAST_STREAM_ID,
   parseStreamId,
+  partsOf,
   type SqlRow,
   type StreamId,
+  streamIdOf,
 } from '../../gateway/commerce/history/history.ts';
 import type { Source, SummarisedArchive } from './archive-summaries.ts';
 import { archivedUsageByDay, type LedgerFacts, ledgerFactsFrom } from './archive-totals.ts';
@@ -72,7 +73,7 @@ export async function readDetails(
   return new Map(
     ids.map((id) => {
       const archived = (parts.get(id) ?? [])
-        .filter(({ first }) => compareStreamIds(first, through.get(id) ?? NEVER) <= 0)
+        .filter(({ first }) => first <= (through.get(id) ?? NEVER))
         .sort(byTime);
       const days: ArchivedUsage = {
         debited: sumOfMaps(archived.map((part) => part.days)),
@@ -85,12 +86,10 @@ export async function readDetails(
 }
 
 const byTime = (a: PartLedger, b: PartLedger): number =>
-  compareStreamIds(a.first, b.first) ||
-  compareStreamIds(a.last, b.last) ||
-  (a.source.name < b.source.name ? -1 : 1);
+  Number(a.first - b.first) || Number(a.last - b.last) || (a.source.name < b.source.name ? -1 : 1);
 
 /** Before every entry. */
-const NEVER: StreamId = { ms: -1, seq: 0 };
+const NEVER: StreamId = -1n;
 
 function partLedgerFrom(source: Source, rows: readonly SqlRow[]): PartLedger {
   const whole: SqlRow = rows.find((row) => integerOf(row, 'entries') > 0) ?? {};
@@ -118,22 +117,19 @@ async function replayInconsistent(
   const chosen = [...parts].flatMap(([account_id, own]) => {
     const end = through.get(account_id) ?? NEVER;
     return own
-      .filter(
-        ({ first, last, astray }) =>
-          compareStreamIds(first, end) <= 0 && (astray > 0 || compareStreamIds(last, end) > 0),
-      )
+      .filter(({ first, last, astray }) => first <= end && (astray > 0 || last > end))
       .map((part) => ({
         account_id,
         part,
-        end: compareStreamIds(part.last, end) > 0 ? end : LAST_STREAM_ID,
+        end: part.last > end ? end : LAST_STREAM_ID,
       }));
   });
   for (const [source, group] of Map.groupBy(chosen, ({ part }) => part.source)) {
     const rows = await engine.rows(LEDGER_ENTRIES, {
       entries: source.entries,
       accounts: group.map(({ account_id }) => account_id),
-      through_ms: group.map(({ end }) => String(end.ms)),
-      through_seq: group.map(({ end }) => String(end.seq)),
+      through_ms: group.map(({ end }) => String(partsOf(end).ms)),
+      through_seq: group.map(({ end }) => String(partsOf(end).seq)),
     });
     const byAccount = Map.groupBy(rows, ({ account_id }) => String(account_id));
     for (const { account_id, part } of group) replay(part, byAccount.get(account_id) ?? []);
@@ -149,7 +145,7 @@ function replay(part: PartLedger, rows: readonly SqlRow[]): void {
       integerOf(row, 'balance'),
       integerOf(row, 'at_ms'),
     ];
-    const id = { ms: integerOf(row, 'id_ms'), seq: integerOf(row, 'id_seq') };
+    const id = streamIdOf(row, 'id');
     if (part.entries === 0) Object.assign(part, { first: id, opening: balance - delta, since_ms: at_ms });
     else if (balance !== part.closing + delta && part.fault === null) {
       const what = `balance at entry ${formatStreamId(id)} in ${part.source.name} against the entry before it`;
@@ -174,7 +170,7 @@ function join(parts: readonly PartLedger[]): ArchivedLedger {
   let before: PartLedger | null = null;
   for (const part of parts) {
     const { source, entries, first, opening, since_ms, fault } = part;
-    if (before && compareStreamIds(first, before.last) <= 0) {
+    if (before && first <= before.last) {
       const what = `entries in ${source.name} that ${before.source.name} also holds`;
       faults.push({ what, actual: entries, expected: 0, since_ms });
     } else if (opening !== (before?.closing ?? 0)) {

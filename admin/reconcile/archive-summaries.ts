@@ -21,6 +21,7 @@ import {
   listParts,
   listUsage,
   parseStreamId,
+  partsOf,
 } from '../../gateway/commerce/history/history.ts';
 
 const SUMMARISE_LEDGER = readSql(import.meta.url, 'sql/summarise-ledger.sql');
@@ -223,12 +224,12 @@ export async function findAuditProblems(
   const { entries: expected, through } = auditArchivedThrough.parse(hash);
   const parts = await listParts(archive_dir, 'audit');
   if (parts.length === 0) return [`audit: ${expected} archived entries cannot be read here`];
-  const { ms, seq } = parseStreamId(through);
+  const end = partsOf(parseStreamId(through));
   const problems: string[] = [];
   let entries = 0;
   for (const part of parts) {
     try {
-      const [row] = await engine.rows(AUDIT_COUNT, { file: part.entries, ms: BigInt(ms), seq: BigInt(seq) });
+      const [row] = await engine.rows(AUDIT_COUNT, { file: part.entries, ...end });
       entries += Number(row?.entries);
     } catch {
       problems.push(`audit/${part.name} cannot be read`);

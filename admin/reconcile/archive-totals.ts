@@ -11,12 +11,12 @@ import { readSql } from '../../data/runtime/sql-files.ts';
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
 import {
   type ArchiveEngine,
-  compareStreamIds,
   formatStreamId,
   integerOf,
   parseStreamId,
   type SqlRow,
   type StreamId,
+  streamIdOf,
 } from '../../gateway/commerce/history/history.ts';
 import type { SummarisedArchive, Summary } from './archive-summaries.ts';
 import { type ArchivedLedger, debitedByDay, type LiveAccount, sumOfMaps } from './compare.ts';
@@ -119,7 +119,7 @@ export class ArchiveTotals {
     if (totals === null) return null;
     const [one, two] = totals;
     if (!one) return EMPTY;
-    const isJoined = !two || (one.closing === two.opening && compareStreamIds(one.last, two.first) < 0);
+    const isJoined = !two || (one.closing === two.opening && one.last < two.first);
     if (!isJoined || one.opening !== 0 || !totals.every(({ isWhole }) => isWhole)) return null;
     return {
       entries: one.entries + (two?.entries ?? 0),
@@ -148,12 +148,12 @@ export class ArchiveTotals {
 
   /** Totals of the parts that Redis counts as archived; null when it counts one of them in part. */
   #archivedTotals(account_id: string, archived_through: LedgerArchivedThrough | null): LedgerTotals[] | null {
-    const through = archived_through ? parseStreamId(archived_through.through) : { ms: -1, seq: 0 };
+    const through = archived_through ? parseStreamId(archived_through.through) : -1n;
     const older = this.#totals.older.get(account_id);
     const newest = this.#totals.newest.get(account_id);
-    if (older && compareStreamIds(older.last, through) > 0) return null;
-    const isCounted = newest !== undefined && compareStreamIds(newest.last, through) <= 0;
-    if (newest && !isCounted && compareStreamIds(newest.first, through) <= 0) return null;
+    if (older && older.last > through) return null;
+    const isCounted = newest !== undefined && newest.last <= through;
+    if (newest && !isCounted && newest.first <= through) return null;
     return [...(older ? [older] : []), ...(isCounted ? [newest] : [])];
   }
 }
@@ -200,8 +200,8 @@ export const ledgerFactsFrom = (row: SqlRow): LedgerFacts => ({
   entries: integerOf(row, 'entries'),
   moved: integerOf(row, 'moved'),
   spent: integerOf(row, 'spent'),
-  first: { ms: integerOf(row, 'first_ms'), seq: integerOf(row, 'first_seq') },
-  last: { ms: integerOf(row, 'last_ms'), seq: integerOf(row, 'last_seq') },
+  first: streamIdOf(row, 'first'),
+  last: streamIdOf(row, 'last'),
   opening: integerOf(row, 'opening'),
   closing: integerOf(row, 'closing'),
 });

@@ -11,7 +11,6 @@ import {
   type ArchivedEntry,
   type ArchivedPage,
   archivedEntryOf,
-  compareStreamIds,
   damagedPart,
   earlierStreamId,
   formatStreamId,
@@ -19,8 +18,8 @@ import {
   integerOf,
   LAST_STREAM_ID,
   NO_ARCHIVE,
-  nextStreamId,
   parseStreamId,
+  partsOf,
   type StreamId,
 } from './entries.ts';
 import { LedgerArchive } from './ledger-archive.ts';
@@ -58,7 +57,7 @@ export class Archive {
   /** Archived entries of the audit log, newest first: all of them, or those of one subject. */
   async auditPage({ archivedThrough, subject, before, limit }: AuditQuery): Promise<ArchivedPage> {
     const parts = (await listParts(this.directory, 'audit')).reverse();
-    const wanted = earlierStreamId(before, nextStreamId(parseStreamId(archivedThrough.through)));
+    const wanted = earlierStreamId(before, parseStreamId(archivedThrough.through) + 1n);
     const entries: ArchivedEntry[] = [];
     if (parts.length === 0) return { entries, gap: NO_ARCHIVE };
     for (const [index, part] of parts.entries()) {
@@ -73,8 +72,8 @@ export class Archive {
     return { entries, gap: null };
   }
 
-  async #read({ entries: file }: Part, subject: string, { ms, seq }: StreamId, limit: number) {
-    const values = { file, subject, ms: BigInt(ms), seq: BigInt(seq), limit: BigInt(limit) };
+  async #read({ entries: file }: Part, subject: string, before: StreamId, limit: number) {
+    const values = { file, subject, ...partsOf(before), limit: BigInt(limit) };
     return (await this.#engine.rows(AUDIT_PAGE, values)).map(archivedEntryOf);
   }
 
@@ -83,10 +82,8 @@ export class Archive {
     for (const part of older) {
       const [newest] = await this.#read(part, '', LAST_STREAM_ID, 1).catch(() => []);
       if (!newest) continue;
-      const before = nextStreamId(parseStreamId(newest.id));
-      return compareStreamIds(before, wanted) < 0
-        ? { message: damagedPart(damaged.name), before: formatStreamId(before) }
-        : null;
+      const before = parseStreamId(newest.id) + 1n;
+      return before < wanted ? { message: damagedPart(damaged.name), before: formatStreamId(before) } : null;
     }
     return { message: damagedPart(damaged.name), before: null };
   }

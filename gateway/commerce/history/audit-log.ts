@@ -17,7 +17,6 @@ import { AccountError, guarded, throwUnavailable } from '../store/store.ts';
 import type { Archive } from './archive.ts';
 import {
   type ArchivedEntry,
-  compareStreamIds,
   type Gap,
   LAST_STREAM_ID,
   NO_ARCHIVE,
@@ -192,7 +191,7 @@ export class AuditLog {
     const archivedThrough = auditArchivedThrough.parse(hash);
     // The stream of a subject may be trimmed later than the log.
     const end = parseStreamId(archivedThrough.through);
-    const newer = live.filter(({ id }) => compareStreamIds(parseStreamId(id), end) > 0);
+    const newer = live.filter(({ id }) => parseStreamId(id) > end);
     if (newer.length === wanted) return { entries: newer.map(entryFrom), gap: null };
     if (!this.#archive) return { entries: newer.map(entryFrom), gap: NO_ARCHIVE };
     const { entries, gap } = await this.#archive.auditPage({

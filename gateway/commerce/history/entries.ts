@@ -5,29 +5,35 @@
 import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts';
 import type { SqlRow } from './engine.ts';
 
-export interface StreamId {
-  ms: number;
-  seq: number;
-}
+/** Id of an entry as one number, which sorts as the entries do; `id + 1n` is the least id after another. */
+export type StreamId = bigint;
+
+const SEQ_BITS = 64;
+const makeStreamId = (ms: string | number, seq: string | number): StreamId =>
+  (BigInt(ms) << BigInt(SEQ_BITS)) | BigInt(seq);
 
 /** Later than every id of a stream. */
-export const LAST_STREAM_ID: StreamId = { ms: Number.MAX_SAFE_INTEGER, seq: 0 };
+export const LAST_STREAM_ID = makeStreamId(Number.MAX_SAFE_INTEGER, 0);
 
 /** @param text as Redis writes it; the second number may be missing */
 export function parseStreamId(text: string): StreamId {
   const [ms = '', seq = '0'] = text.split('-');
-  return { ms: Number(ms), seq: Number(seq) };
+  return makeStreamId(ms, seq);
 }
 
-export const formatStreamId = ({ ms, seq }: StreamId): string => `${ms}-${seq}`;
+/** Milliseconds and number of an id, as parameters of a query. */
+export const partsOf = (id: StreamId) => ({ ms: id >> BigInt(SEQ_BITS), seq: BigInt.asUintN(SEQ_BITS, id) });
 
-/** Negative when `a` is the older one. */
-export const compareStreamIds = (a: StreamId, b: StreamId): number => a.ms - b.ms || a.seq - b.seq;
+export function formatStreamId(id: StreamId): string {
+  const { ms, seq } = partsOf(id);
+  return `${ms}-${seq}`;
+}
 
-/** The least id after another: `before: nextStreamId(id)` includes the entry `id`. */
-export const nextStreamId = ({ ms, seq }: StreamId): StreamId => ({ ms, seq: seq + 1 });
+/** @param column such as `first` for `first_ms` and `first_seq` */
+export const streamIdOf = (row: SqlRow, column: string): StreamId =>
+  makeStreamId(integerOf(row, `${column}_ms`), integerOf(row, `${column}_seq`));
 
-export const earlierStreamId = (a: StreamId, b: StreamId): StreamId => (compareStreamIds(a, b) < 0 ? a : b);
+export const earlierStreamId = (a: StreamId, b: StreamId): StreamId => (a < b ? a : b);
 
 export type Fields = Readonly<Record<string, string>>;
 

@@ -13,15 +13,15 @@ import type { ArchiveEngine, SqlRow } from './engine.ts';
 import {
   type ArchivedPage,
   archivedEntryOf,
-  compareStreamIds,
   damagedPart,
   earlierStreamId,
   formatStreamId,
   type Gap,
   integerOf,
-  nextStreamId,
   parseStreamId,
+  partsOf,
   type StreamId,
+  streamIdOf,
 } from './entries.ts';
 import { listParts, type Part } from './parts.ts';
 
@@ -61,15 +61,15 @@ export class LedgerArchive {
   async page(account_id: string, { archivedThrough, before, limit }: LedgerQuery): Promise<ArchivedPage> {
     const through = parseStreamId(archivedThrough.through);
     const chain = await this.#chain(account_id);
-    const walk = new Walk(earlierStreamId(before, nextStreamId(through)), through, archivedThrough.balance);
+    const walk = new Walk(earlierStreamId(before, through + 1n), through, archivedThrough.balance);
     const page: ArchivedPage = { entries: [], gap: null };
     for (const [index, link] of chain.entries()) {
-      if (typeof link !== 'string' && compareStreamIds(link.first, through) > 0) continue;
+      if (typeof link !== 'string' && link.first > through) continue;
       const wanted = limit - page.entries.length;
       if (wanted === 0) return page;
       page.gap = walk.step(link, nextHolding(chain, index));
       if (page.gap) return page;
-      if (typeof link === 'string' || compareStreamIds(link.first, walk.before) >= 0) continue;
+      if (typeof link === 'string' || link.first >= walk.before) continue;
       try {
         page.entries.push(...(await this.#read(account_id, link.part, walk.before, wanted)));
       } catch {
@@ -79,8 +79,8 @@ export class LedgerArchive {
     return page.entries.length < limit ? { ...page, gap: walk.end() } : page;
   }
 
-  async #read(account: string, { entries: file }: Part, { ms, seq }: StreamId, limit: number) {
-    const values = { file, account, ms: BigInt(ms), seq: BigInt(seq), limit: BigInt(limit) };
+  async #read(account: string, { entries: file }: Part, before: StreamId, limit: number) {
+    const values = { file, account, ...partsOf(before), limit: BigInt(limit) };
     return (await this.#engine.rows(PAGE, values)).map(archivedEntryOf);
   }
 
@@ -106,7 +106,7 @@ export class LedgerArchive {
         const part = byFile.get(String(row.file));
         return part ? [holdingOf(part, row)] : [];
       });
-      return holdings.sort((a, b) => compareStreamIds(b.first, a.first));
+      return holdings.sort((a, b) => Number(b.first - a.first));
     } catch {
       const chain = await Promise.all(parts.map((part) => this.#lookIn(account, part)));
       return chain.reverse().filter((link) => link !== null);
@@ -128,17 +128,12 @@ export class LedgerArchive {
   }
 }
 
-const idOf = (row: SqlRow, name: 'first' | 'last'): StreamId => ({
-  ms: integerOf(row, `${name}_ms`),
-  seq: integerOf(row, `${name}_seq`),
-});
-
 /** What one part holds of the account. */
 type Holding = ReturnType<typeof holdingOf>;
 const holdingOf = (part: Part, row: SqlRow) => ({
   part,
-  first: idOf(row, 'first'),
-  last: idOf(row, 'last'),
+  first: streamIdOf(row, 'first'),
+  last: streamIdOf(row, 'last'),
   opening: integerOf(row, 'opening'),
   closing: integerOf(row, 'closing'),
 });
@@ -157,19 +152,19 @@ class Walk {
 
   constructor(before: StreamId, through: StreamId, balance: number) {
     this.before = before;
-    this.#upTo = nextStreamId(through);
+    this.#upTo = through + 1n;
     this.#balance = balance;
   }
 
   /** The gap between the entries read so far and this link; null without one, or when only newer entries lie in it. */
   step(link: Holding | string, next: Holding | null): Gap | null {
     if (typeof link === 'string') {
-      const before = next ? nextStreamId(next.last) : null;
+      const before = next ? next.last + 1n : null;
       return this.#isWanted(before) ? { message: damagedPart(link), before: textOrNull(before) } : null;
     }
-    const before = nextStreamId(link.last);
+    const before = link.last + 1n;
     // While a part is being carried over, its newest entries are still live.
-    const isCut = compareStreamIds(before, this.#upTo) > 0;
+    const isCut = before > this.#upTo;
     const isTorn = !isCut && (link.closing !== this.#balance || this.#isFirstLinkShort(before));
     this.#upTo = link.first;
     this.#balance = link.opening;
@@ -183,7 +178,7 @@ class Walk {
 
   /** True unless the newest part ends with the entry archived last. */
   #isFirstLinkShort(before: StreamId): boolean {
-    return this.#isFirst && compareStreamIds(before, this.#upTo) !== 0;
+    return this.#isFirst && before !== this.#upTo;
   }
 
   /** The gap before the oldest entry, if any. */
@@ -194,7 +189,7 @@ class Walk {
 
   /** Whether a gap that ends at an id contains wanted entries. */
   #isWanted(end: StreamId | null): boolean {
-    return end === null || compareStreamIds(end, this.before) < 0;
+    return end === null || end < this.before;
   }
 }
 

@@ -10,7 +10,6 @@ import { parseIndicators } from '../../api/metering/metering.ts';
 import { type Hash, type LedgerEntry, type LedgerKind, numberOr, throwUnavailable } from '../store/store.ts';
 import type { Archive } from './archive.ts';
 import {
-  compareStreamIds,
   type Gap,
   LAST_STREAM_ID,
   type PageOf,
@@ -48,7 +47,7 @@ export async function readLedgerPage(
   const archivedThrough = ledgerArchivedThrough.parse(stored.archivedThrough);
   const cursor = before === undefined ? LAST_STREAM_ID : parseStreamId(before);
   if (!archive || !(await archive.ledger.isReachable())) {
-    const isSeen = compareStreamIds(cursor, parseStreamId(archivedThrough.through)) <= 0;
+    const isSeen = cursor <= parseStreamId(archivedThrough.through);
     return { entries: isSeen ? live : [...live, carryForward(archivedThrough)], gap: null };
   }
   const query = { archivedThrough, before: cursor, limit: wanted - live.length };

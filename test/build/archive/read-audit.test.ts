@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { Archive } from '../../../gateway/commerce/history/archive.ts';
 import type { AuditEntry, AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
-import { compareStreamIds, parseStreamId } from '../../../gateway/commerce/history/entries.ts';
+import { parseStreamId } from '../../../gateway/commerce/history/entries.ts';
 import { listAccountData } from '../../../gateway/commerce/privacy/data-export.ts';
 import {
   type AccountPagesHarness,
@@ -50,7 +50,7 @@ describe('the history of an account across archive and live entries', () => {
       harness.clock.ms += DAY_MS;
       if (day === 2) await night();
     }
-    before = [...seen.values()].sort((a, b) => compareStreamIds(parseStreamId(b.id), parseStreamId(a.id)));
+    before = [...seen.values()].sort((a, b) => Number(parseStreamId(b.id) - parseStreamId(a.id)));
     const walked: AuditEntry[] = [];
     for await (const item of audit.readAll()) if ('action' in item) walked.push(item);
     expect(walked).toHaveLength(before.length);
