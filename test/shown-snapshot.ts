@@ -3,8 +3,8 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Published, SnapshotStorage } from '../build/editions/snapshot-storage.ts';
 import { unpackJson } from '../data/runtime/durable-files.ts';
+import type { CountryRecord, TopicRecord } from '../data/schema/records.ts';
 import {
-  type CatalogueIndex,
   COUNTRIES,
   compareByName,
   type FileList,
@@ -34,14 +34,17 @@ export async function showSnapshot(snapshots: string, id?: string): Promise<Show
 export const readKept = async ({ directory }: Pick<Shown, 'directory'>, name: string) =>
   JSON.parse(unpackJson(await readFile(join(directory, name))));
 
-export async function readCatalogue({ directory, manifest }: Shown): Promise<CatalogueIndex> {
+/** Countries and indicators come ordered by name. */
+export type CatalogueIndex = Awaited<ReturnType<typeof readCatalogue>>;
+
+export async function readCatalogue({ directory, manifest }: Shown) {
   const read = (name: string) => readKept({ directory }, name);
   const names = await readdir(join(directory, 'catalogue'));
   const lists = await Promise.all(names.map((name) => read(`catalogue/${name}`)));
   return {
     generated_at: manifest.generated_at,
-    topics: await read(TOPICS),
-    countries: await read(COUNTRIES),
+    topics: (await read(TOPICS)) as TopicRecord[],
+    countries: (await read(COUNTRIES)) as CountryRecord[],
     indicators: lists
       .flatMap((list) => providerCatalogue.parse(list))
       .sort((a, b) => compareByName(a.record, b.record)),

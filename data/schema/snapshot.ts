@@ -49,7 +49,6 @@ import { editableFacts } from './operator-changes.ts';
 import { publicFinding, seriesBreaks } from './quality.ts';
 import {
   accessTier,
-  type countryRecord,
   indicatorId,
   indicatorRecord,
   indicatorSource,
@@ -58,7 +57,6 @@ import {
   relatedEntry,
   storedFormat,
   timestamp,
-  type topicRecord,
 } from './records.ts';
 import { seriesTraits } from './traits.ts';
 
@@ -329,15 +327,7 @@ export const vanishedIndicator = z.object({
 });
 export type VanishedIndicator = z.infer<typeof vanishedIndicator>;
 
-/** The catalogue of a snapshot. Countries and indicators come ordered by name (`Intl.Collator("en")`, ties by id). */
-export interface CatalogueIndex {
-  generated_at: string;
-  topics: z.infer<typeof topicRecord>[];
-  countries: z.infer<typeof countryRecord>[];
-  indicators: IndexedIndicator[];
-}
-
-/** English collation, so that Åland sorts with A; ties by id. */
+/** English collation, so that Åland sorts with A; ties by id. Lists of countries and indicators come so. */
 const collator = new Intl.Collator('en');
 export function compareByName(a: { name: string; id: string }, b: { name: string; id: string }): number {
   return collator.compare(a.name, b.name) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);

@@ -1,7 +1,7 @@
 /** Parts of the bench that compare calls to the gateway with floors that send the same bytes. */
 import { randomBytes } from 'node:crypto';
-import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
 import { mintKeyText } from '../../gateway/api/metering/keys.ts';
+import type { CatalogueIndex } from '../shown-snapshot.ts';
 import { dataPath, hotQuery, wholeIndicator } from './data-queries.ts';
 import type { FixedAnswer } from './floors.ts';
 import { type Answer, type Call, fetchWhole } from './http-client.ts';

@@ -1,7 +1,8 @@
 /** The `/v1/data` queries of the bench. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CatalogueIndex, observationsFile } from '../../data/schema/snapshot.ts';
+import { observationsFile } from '../../data/schema/snapshot.ts';
+import type { CatalogueIndex } from '../shown-snapshot.ts';
 
 const COLD_INDICATORS = 400;
 const COUNTRIES = ['BRA', 'IND', 'SWE'];

@@ -1,5 +1,5 @@
 /** Derived rows against the same rows as they were published, and a group of one's own of 200 countries. */
-import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
+import type { CatalogueIndex } from '../shown-snapshot.ts';
 import { dataPath, slices } from './data-queries.ts';
 import type { Row } from './report.ts';
 import type { Session } from './session.ts';

@@ -1,6 +1,7 @@
 /** What the bench of formats asks for, and how a floor gets the same rows. */
 import { join, resolve } from 'node:path';
-import { type CatalogueIndex, observationsFile } from '../../data/schema/snapshot.ts';
+import { observationsFile } from '../../data/schema/snapshot.ts';
+import type { CatalogueIndex } from '../shown-snapshot.ts';
 import { wholeIndicator } from './data-queries.ts';
 import { ANSWER, type FloorSeries, USUAL_COLUMNS } from './format-questions.ts';
 import { fetchWhole } from './http-client.ts';

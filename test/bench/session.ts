@@ -1,9 +1,9 @@
 /** Shared by the parts of the bench: data, Redis, accounts, the load generator and gateway processes. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CatalogueIndex, CURRENT_POINTER } from '../../data/schema/snapshot.ts';
+import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
 import { mirrorDirectory } from '../mirror.ts';
-import { readCatalogue, showSnapshot } from '../shown-snapshot.ts';
+import { type CatalogueIndex, readCatalogue, showSnapshot } from '../shown-snapshot.ts';
 import type { FloorQuestion } from './floors.ts';
 import { requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';

@@ -9,11 +9,10 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import type { ObservationRow } from '../../../data/schema/records.ts';
-import type { CatalogueIndex } from '../../../data/schema/snapshot.ts';
 import { Service } from '../../gateway/service.ts';
 import { describeWithMirror } from '../../mirror.ts';
 import { buildMirror, runOf } from '../../shared-builds.ts';
-import { readCatalogue, showSnapshot } from '../../shown-snapshot.ts';
+import { type CatalogueIndex, readCatalogue, showSnapshot } from '../../shown-snapshot.ts';
 import { withoutEmptyCells } from '../fakes/expected-rows.ts';
 import { query } from '../parquet-readers.ts';
 

@@ -15,10 +15,15 @@ import {
   type StoredGroups,
   storedGroups,
 } from '../../../data/schema/groups.ts';
-import type { CatalogueIndex } from '../../../data/schema/snapshot.ts';
 import { describeWithMirror } from '../../mirror.ts';
 import { buildMirror } from '../../shared-builds.ts';
-import { readCatalogue, readKept, type Shown, showSnapshot } from '../../shown-snapshot.ts';
+import {
+  type CatalogueIndex,
+  readCatalogue,
+  readKept,
+  type Shown,
+  showSnapshot,
+} from '../../shown-snapshot.ts';
 
 /** Groups with the same members at the World Bank. */
 const COMPARED: Record<string, string> = {
