@@ -84,19 +84,13 @@ describe('DDFcsv', () => {
     expect(series.get('growth')?.rows).toHaveLength(1);
   });
 
+  const noPoints = JSON.stringify({ resources: [resource('c.csv', 'concept', ['concept'])] });
+  const noColumn = { ...FILES, 'ddf--notes.csv': 'country,concept\nafg,gdp\n' };
   it.each([
     ['no package', {}, /404/],
     ['a package that is not JSON', { 'datapackage.json': '<html>' }, /datapackage\.json: /],
-    [
-      'no datapoints with that key',
-      { 'datapackage.json': JSON.stringify({ resources: [resource('c.csv', 'concept', ['concept'])] }) },
-      /no datapoints by country, year/,
-    ],
-    [
-      'notes without the column',
-      { ...FILES, 'ddf--notes.csv': 'country,concept\nafg,gdp\n' },
-      /no column "estimates_start_after"/,
-    ],
+    ['no datapoints with that key', { 'datapackage.json': noPoints }, /no datapoints by country, year/],
+    ['notes without the column', noColumn, /no column "estimates_start_after"/],
   ])('fails the provider on %s', async (_, files, message) => {
     await expect(readAll(ddf, SETTINGS, memoryUpstream(files))).rejects.toThrow(message);
   });

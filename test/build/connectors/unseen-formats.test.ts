@@ -107,37 +107,23 @@ describe('Frictionless packages', () => {
     expect(await readShort(frictionless, source, files)).toEqual({ set: 'FRA 2020 1' });
   });
 
-  it.each([
+  const table = 'iso3,year,v\nFRA,1,1\n';
+  const years = 'iso3,1990\nFRA,1\n';
+  const damaged = gzipSync(table).subarray(0, 20);
+  const two = zipOf(['a.csv', 'b.csv'].map((name) => ({ name, body: name })));
+  const listed = 'expected one table in the archive, found: a.csv, b.csv';
+  it.each<[string, string | Uint8Array, object, string]>([
     [
       'without matching year columns',
-      { 'x.csv': 'iso3,1990\nFRA,1\n' },
+      years,
       { year_columns: '^y(?<year>\\d{4})$' },
       'year_columns fits no column',
     ],
-    [
-      'with an unknown encoding',
-      { 'x.csv': 'iso3,year,v\nFRA,1,1\n' },
-      { encoding: 'klingon' },
-      'unknown encoding "klingon"',
-    ],
-    [
-      'with damaged gzip',
-      { 'x.csv': gzipSync('iso3,year,v\nFRA,1,1\n').subarray(0, 20) },
-      {},
-      'damaged gzip',
-    ],
-    [
-      'with several tables in a zip',
-      {
-        'x.csv': zipOf([
-          { name: 'a.csv', body: 'a' },
-          { name: 'b.csv', body: 'b' },
-        ]),
-      },
-      {},
-      'expected one table in the archive, found: a.csv, b.csv',
-    ],
-  ] as [string, Files, object, string][])('rejects a table %s', async (_, files, more, reason) => {
+    ['with an unknown encoding', table, { encoding: 'klingon' }, 'unknown encoding "klingon"'],
+    ['with damaged gzip', damaged, {}, 'damaged gzip'],
+    ['with several tables in a zip', two, {}, listed],
+  ])('rejects a table %s', async (_, file, more, reason) => {
+    const files = { 'x.csv': file };
     const reading = readAll(frictionless, { packages: ['x.csv'], ...more }, memoryUpstream(files));
     await expect(reading).rejects.toThrow(reason);
   });

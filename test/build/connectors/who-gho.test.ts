@@ -153,27 +153,20 @@ const life = (more: object): object => {
   return json({ value: [{ ...one, Dim1Type: 'SEX', Dim1: 'SEX_BTSX' }], ...more });
 };
 
+const page = (headers: object, body: string, status = 200) => ({ headers, body, status });
+const one = (row: object) => json({ value: [row] });
+const elsewhere = life({ '@odata.nextLink': 'https://x.example/api/OTHER?$skip=6' });
+const other = one({ IndicatorCode: 'X', SpatialDim: 'NOR', NumericValue: 1 });
+const refusal = json({ error: { code: '400', message: 'bad skip' } });
 it.each([
   ['a next link that does not advance', life({ '@odata.nextLink': 'LIFE?$skip=4' }), 'does not advance'],
-  [
-    'a next link to another list',
-    life({ '@odata.nextLink': 'https://x.example/api/OTHER?$skip=6' }),
-    'leads to another list',
-  ],
-  [
-    'a row of another indicator',
-    json({ value: [{ IndicatorCode: 'X', SpatialDim: 'NOR', NumericValue: 1 }] }),
-    'a row of X instead of LIFE',
-  ],
-  [
-    'a row without a place',
-    json({ value: [{ IndicatorCode: 'LIFE', NumericValue: 1 }] }),
-    'without SpatialDim',
-  ],
-  ['an error object', json({ error: { code: '400', message: 'bad skip' } }), 'refused: bad skip'],
-  ['a page of HTML', { headers: { 'content-type': 'text/html' }, body: '<html></html>' }, 'HTML or XML'],
+  ['a next link to another list', elsewhere, 'leads to another list'],
+  ['a row of another indicator', other, 'a row of X instead of LIFE'],
+  ['a row without a place', one({ IndicatorCode: 'LIFE', NumericValue: 1 }), 'without SpatialDim'],
+  ['an error object', refusal, 'refused: bad skip'],
+  ['a page of HTML', page({ 'content-type': 'text/html' }, '<html></html>'), 'HTML or XML'],
   ['a truncated body', 'shorten', 'not JSON, or cut off'],
-  ['HTTP 500 on a later page', { status: 500, body: '' }, 'HTTP 500'],
+  ['HTTP 500 on a later page', page({}, '', 500), 'HTTP 500'],
 ])('%s fails the series without any of its rows, and no other series', async (_, fault, reason) => {
   const removeFault = service.fail({ on: /LIFE\?\$skip=4/, do: fault as never });
   const { series, failed } = await readService({
