@@ -180,24 +180,14 @@ describe('a chart', () => {
 describe('an unreadable chart', () => {
   const good = { 'g.csv': 'Entity,Code,Year,V\nFrance,FRA,2000,1\n', 'g.metadata.json': chart({ V: {} }) };
 
+  const bad = (csv: string) => ({ 'c.csv': csv, 'c.metadata.json': chart({}) });
+
   it.each([
     ['missing', {}, '404'],
-    [
-      'with days instead of years',
-      { 'c.csv': 'Entity,Code,Day,V\nFrance,FRA,2000-01-01,1\n', 'c.metadata.json': chart({}) },
-      'no column "Year"',
-    ],
-    [
-      'without a code column',
-      { 'c.csv': 'Country,Year,V\nFrance,2000,1\n', 'c.metadata.json': chart({}) },
-      'no column "Code"',
-    ],
+    ['with days instead of years', bad('Entity,Code,Day,V\nFrance,FRA,2000-01-01,1\n'), 'no column "Year"'],
+    ['without a code column', bad('Country,Year,V\nFrance,2000,1\n'), 'no column "Code"'],
     ['with invalid metadata', { 'c.csv': '', 'c.metadata.json': '<html>' }, 'JSON'],
-    [
-      'truncated',
-      { 'c.csv': 'Entity,Code,Year,V\nFrance,FRA,2000,1\nFra', 'c.metadata.json': chart({}) },
-      'Invalid Record Length',
-    ],
+    ['truncated', bad('Entity,Code,Year,V\nFrance,FRA,2000,1\nFra'), 'Invalid Record Length'],
   ])('%s fails alone', async (_name, files, reason) => {
     const { series, failed } = await read({ ...good, ...files }, { charts: ['c', 'g'] });
     expect([...failed.values()].join()).toContain(reason);
@@ -205,7 +195,7 @@ describe('an unreadable chart', () => {
   });
 
   it('reports every series of a truncated file', async () => {
-    const files = { ...good, 'c.csv': 'Entity,Code,Year,A,B\nx,,2000,1,2\nx,', 'c.metadata.json': chart({}) };
+    const files = { ...good, ...bad('Entity,Code,Year,A,B\nx,,2000,1,2\nx,') };
     expect([...(await read(files, { charts: ['c', 'g'] })).failed.keys()]).toEqual(['c-a', 'c-b']);
   });
 

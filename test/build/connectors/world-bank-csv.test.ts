@@ -15,13 +15,8 @@ function download(rows: string[][], updated = '2025-04-15', years = ['2022', '20
   return head + header + rows.map(line).join('');
 }
 
-const population = (code: string, ...values: string[]): string[] => [
-  code,
-  code,
-  'Population, total',
-  'SP.POP.TOTL',
-  ...values,
-];
+const population = (code: string, ...values: string[]): string[] =>
+  [code, code, 'Population, total', 'SP.POP.TOTL'].concat(values);
 const NOTES =
   '\uFEFF"INDICATOR_CODE","INDICATOR_NAME","SOURCE_NOTE","SOURCE_ORGANIZATION",\r\n"SP.POP.TOTL","Population, total","All\r\nresidents.","UN",\r\n';
 const zipped = (csv: string, name = NAME): Buffer =>
@@ -33,11 +28,8 @@ const zipped = (csv: string, name = NAME): Buffer =>
 
 it('reads a zip: strips preamble, byte order mark, CRLF and trailing comma; empty cells are gaps', async () => {
   const csv = download([population('NOR', '5457127', '5519594', ''), population('WLD', '1e3', '', '')]);
-  const { series, vintage } = await readAll(
-    worldBankCsv,
-    { files: ['a b.zip'] },
-    memoryUpstream({ 'a b.zip': zipped(csv) }),
-  );
+  const upstream = memoryUpstream({ 'a b.zip': zipped(csv) });
+  const { series, vintage } = await readAll(worldBankCsv, { files: ['a b.zip'] }, upstream);
   expect(series.get('SP.POP.TOTL')).toEqual({
     entry: {
       slug: 'SP.POP.TOTL',
@@ -120,19 +112,10 @@ it('never mixes editions: the first listed file with a series owns it', async ()
 it('separates another database by suffix, and keeps a country that occurs twice', async () => {
   const csv = download([population('ROU', '1', '2', '3'), population('ROU', '4', '5', '6')]);
   const name = NAME.replace('DS2', 'DS57');
-  const { series } = await readAll(
-    worldBankCsv,
-    { files: ['a.zip'] },
-    memoryUpstream({ 'a.zip': zipped(csv, name) }),
-  );
-  expect(series.get('SP.POP.TOTL.DS57')?.rows.map((row) => row.value)).toEqual([
-    '1',
-    '2',
-    '3',
-    '4',
-    '5',
-    '6',
-  ]);
+  const upstream = memoryUpstream({ 'a.zip': zipped(csv, name) });
+  const { series } = await readAll(worldBankCsv, { files: ['a.zip'] }, upstream);
+  const values = series.get('SP.POP.TOTL.DS57')?.rows.map((row) => row.value);
+  expect(values).toEqual([...'123456']);
 });
 
 it('requests the download route once per code', async () => {
@@ -146,31 +129,24 @@ it('requests the download route once per code', async () => {
   expect(failed.get('NO.SUCH')).toContain('404');
 });
 
+const whole = zipped(download([population('NOR', '1', '2', '3')]));
+const cutRow = zipped(download([population('NOR', '1', '2', '3')]).slice(0, -12));
+const twoTables = zipOf(['a.csv', 'b.csv'].map((name) => ({ name, body: '' })));
+const bomb = zipOf([{ name: NAME, body: Buffer.alloc(9_000_000) }]);
+const otherColumn = zipped(download([], '2025-01-01', ['2020', 'Flag']));
 it.each([
   ['an HTML page', Buffer.from('<html>Service unavailable</html>'), 'HTML'],
   ['an empty file', Buffer.alloc(0), 'empty'],
   ['a refusal', Buffer.from('[{"message":[]}]'), 'not a download'],
-  [
-    'a truncated zip',
-    zipped(download([population('NOR', '1', '2', '3')])).subarray(0, 300),
-    'End of central',
-  ],
-  ['a zip bomb', zipOf([{ name: NAME, body: Buffer.alloc(9_000_000) }]), 'to 9000000, more than 250 times'],
-  [
-    'an archive with two tables',
-    zipOf([
-      { name: 'a.csv', body: '' },
-      { name: 'b.csv', body: '' },
-    ]),
-    'one table',
-  ],
+  ['a truncated zip', whole.subarray(0, 300), 'End of central'],
+  ['a zip bomb', bomb, 'to 9000000, more than 250 times'],
+  ['an archive with two tables', twoTables, 'one table'],
   ['another layout', zipped('Place,Year,Value\nNOR,2020,1\n'), 'not a World Bank download'],
-  ['a truncated row', zipped(download([population('NOR', '1', '2', '3')]).slice(0, -12)), 'Quote Not Closed'],
+  ['a truncated row', cutRow, 'Quote Not Closed'],
   ['no rows', zipped(download([])), 'no rows'],
-  ['an unknown column', zipped(download([], '2025-01-01', ['2020', 'Flag'])), 'unexpected column "Flag"'],
+  ['an unknown column', otherColumn, 'unexpected column "Flag"'],
 ])('%s fails its own indicator and no other', async (_, bytes, reason) => {
-  const good = zipped(download([population('NOR', '1', '2', '3')]));
-  const upstream = memoryUpstream({ 'good.zip': good, 'API_BAD.CODE_DS2_en_csv_v2_2.zip': bytes });
+  const upstream = memoryUpstream({ 'good.zip': whole, 'API_BAD.CODE_DS2_en_csv_v2_2.zip': bytes });
   const files = ['good.zip', 'API_BAD.CODE_DS2_en_csv_v2_2.zip'];
   const { series, failed } = await readAll(worldBankCsv, { files }, upstream);
   expect([...series.keys()]).toEqual(['SP.POP.TOTL']);
