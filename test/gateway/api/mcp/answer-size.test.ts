@@ -1,19 +1,16 @@
 /** No result is longer than its bound, whatever is asked for and however long names are. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadCurated } from '../../../../data/curated/curated.ts';
 import { answerText, fitted, TOKENS_MAX, tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
+import { directoryOfTest, stopAfterTests } from '../../../after-tests.ts';
 import { COUNTRIES, INDICATORS } from '../../fixture-data.ts';
 import { publishFixture } from '../../fixture-snapshot.ts';
 import { Service } from '../../service.ts';
 import { call } from './mcp-client.ts';
 
-const service = await Service.start();
+const service = await stopAfterTests(Service.start());
 const key = await service.account({ credits: 1_000_000 });
-afterAll(() => service.stop());
 
 test('the count exceeds that of the finest division of a text that a tokenizer makes of figures', () => {
   expect(tokensAtMost('12345.6789')).toBe(10);
@@ -49,21 +46,12 @@ test('one answer holds 216 countries of a year, and 65 years of ten countries', 
   const rows = world.flatMap(({ iso3 }, at) =>
     years.map((year) => ({ iso3, year, value: Math.sqrt(year * 300 + at) })),
   );
-  const snapshots = await mkdtemp(join(tmpdir(), 'alm-answers-'));
+  const snapshots = await directoryOfTest();
   const id = 'alpha.of_the_world';
-  const made = {
-    id,
-    name: 'A series of usual length (% of population)',
-    unit: '% of population',
-    topic: 'health',
-    rows,
-  };
+  const name = 'A series of usual length (% of population)';
+  const made = { id, name, unit: '% of population', topic: 'health', rows };
   await publishFixture(snapshots, { indicators: [made], countries: world });
-  const large = await Service.start({ snapshots });
-  onTestFinished(async () => {
-    await large.stop();
-    await rm(snapshots, { recursive: true });
-  });
+  await using large = await Service.start({ snapshots });
   const rich = await large.account({ credits: 10_000 });
   for (const [args, count] of [
     [{ indicators: [id], from: 2020, to: 2020 }, 216],
@@ -77,6 +65,9 @@ test('one answer holds 216 countries of a year, and 65 years of ten countries', 
 const ids = INDICATORS.filter(({ access_tier }) => access_tier !== 'display').map(({ id }) => id);
 const codes = COUNTRIES.map(({ iso3 }) => iso3);
 const long = 'ß東'.repeat(300);
+const claimed = (indicator: string, country: string) => ({
+  claims: Array.from({ length: 50 }, () => ({ indicator, country, year: 1999, value: 1 })),
+});
 
 describe('the longest calls', () => {
   const calls: [string, Record<string, unknown>][] = [
@@ -95,28 +86,8 @@ describe('the longest calls', () => {
     ['compare_countries', { indicators: ids.slice(0, 5), countries: codes }],
     ['country_profile', { country: 'KEN' }],
     ['country_profile', { country: 'KEN', topic: long }],
-    [
-      'verify_claims',
-      {
-        claims: Array.from({ length: 50 }, () => ({
-          indicator: 'beta.long_series',
-          country: 'KEN',
-          year: 1999,
-          value: 1,
-        })),
-      },
-    ],
-    [
-      'verify_claims',
-      {
-        claims: Array.from({ length: 50 }, () => ({
-          indicator: long.slice(0, 1_000),
-          country: long,
-          year: 1999,
-          value: 1,
-        })),
-      },
-    ],
+    ['verify_claims', claimed('beta.long_series', 'KEN')],
+    ['verify_claims', claimed(long.slice(0, 1_000), long)],
   ];
 
   test.each(calls)('%s %#', async (name, args) => {

@@ -1,14 +1,14 @@
 /** `/mcp` as HTTP: who may reach it, what is counted and charged, and what is refused before any tool is asked. */
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { buildApi } from '../../../../gateway/api/api.ts';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
 import { ICONS } from '../../../../gateway/site/assets.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { Service } from '../../service.ts';
-import { call, envelope, REVISIONS, send } from './mcp-client.ts';
+import { call, REVISIONS, send } from './mcp-client.ts';
 
-const service = await Service.start({ settings: { ANONYMOUS_PER_MINUTE: '40' } });
+const service = await stopAfterTests(Service.start({ settings: { ANONYMOUS_PER_MINUTE: '40' } }));
 const key = await service.account();
-afterAll(() => service.stop());
 
 const list = (headers: Record<string, string>) => send(service, 'tools/list', {}, { headers });
 
@@ -31,11 +31,7 @@ test.each([
 });
 
 describe.each(['https://evil.example', 'null'])('a page that a browser loaded from %s', (origin) => {
-  const ask = (headers: Record<string, string>) => {
-    const { headers: sent, params } = envelope('tools/list', {}, '2026-07-28');
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params });
-    return service.get('/mcp', { method: 'POST', body, headers: { ...sent, origin, ...headers } });
-  };
+  const ask = (headers: Record<string, string>) => list({ origin, ...headers });
 
   test('needs a credential, and no cookie is one', async () => {
     for (const headers of [{}, { cookie: `session=${key.key}` }]) {
@@ -151,20 +147,15 @@ const FIGURES = { name: 'get_data', arguments: { indicators: ['alpha.life_expect
 describe.each(REVISIONS)('where people can sign in, revision %s', async (revision) => {
   const build: typeof buildApi = (parts) =>
     buildApi({ ...parts, hasSignIn: true, siteOf: () => ({ pages: [], errorPage: () => '', icons: ICONS }) });
-  const signing = await Service.start({ build });
-  afterAll(() => signing.stop());
-  const post = async (method: string, sent: Record<string, unknown>, more: Record<string, string> = {}) => {
-    const { headers, params } = envelope(method, sent, revision);
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-    const answer = await signing.get('/mcp', { method: 'POST', body, headers: { ...headers, ...more } });
-    return { ...answer, message: JSON.parse(/^data: (.+)$/m.exec(answer.text)?.[1] ?? answer.text) };
-  };
+  const signing = await stopAfterTests(Service.start({ build }));
+  const post = (method: string, sent: Record<string, unknown>, headers: Record<string, string> = {}) =>
+    send(signing, method, sent, { revision, headers });
 
   test('figures asked without a credential tell a host where, in the header and in the result', async () => {
-    const { status, headers, message } = await post('tools/call', FIGURES);
+    const { status, headers, body } = await post('tools/call', FIGURES);
     expect([status, headers['www-authenticate']]).toEqual([401, `Bearer ${METADATA}, scope="read"`]);
-    expect(message.result).toMatchObject({ isError: true, structuredContent: { outcome: 'error' } });
-    const [challenge] = message.result._meta['mcp/www_authenticate'];
+    expect(body.result).toMatchObject({ isError: true, structuredContent: { outcome: 'error' } });
+    const [challenge] = body.result._meta['mcp/www_authenticate'];
     expect(challenge).toMatch(
       /^Bearer resource_metadata="[^"]+", scope="read", error="invalid_token", error_description="[^"]+"$/,
     );
@@ -176,9 +167,9 @@ describe.each(REVISIONS)('where people can sign in, revision %s', async (revisio
   test('a credential that does not work is 401 on every message, and says so', async () => {
     const sent = { authorization: 'Bearer alm_live_none' };
     for (const method of ['tools/list', 'prompts/list', 'resources/list', 'tools/call']) {
-      const { status, headers, message } = await post(method, method === 'tools/call' ? FIGURES : {}, sent);
+      const { status, headers, body } = await post(method, method === 'tools/call' ? FIGURES : {}, sent);
       expect([method, status]).toEqual([method, 401]);
-      const { error = message.result?.structuredContent.error } = message;
+      const { error = body.result?.structuredContent.error } = body;
       expect(error.message).toContain('key is not valid');
       expect(headers['www-authenticate']).toContain(`${METADATA}, scope="read", error="invalid_token"`);
     }
@@ -193,8 +184,8 @@ describe.each(REVISIONS)('where people can sign in, revision %s', async (revisio
   });
 
   test('each tool is listed with title, hints, icon and security schemes, and the server with icons', async () => {
-    const { message } = await post('tools/list', {});
-    for (const listed of message.result.tools) {
+    const { body } = await post('tools/list', {});
+    for (const listed of body.result.tools) {
       const isFree = TOOLS.find(({ name }) => name === listed.name)?.priceText === 'free';
       const signedIn = { type: 'oauth2', scopes: ['read'] };
       const securitySchemes = isFree ? [{ type: 'noauth' }, signedIn] : [signedIn];
@@ -211,8 +202,7 @@ describe.each(REVISIONS)('where people can sign in, revision %s', async (revisio
     }
     const hello = { protocolVersion: revision, capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     const isNewest = revision === '2026-07-28';
-    const { result } = (await post(isNewest ? 'server/discover' : 'initialize', isNewest ? {} : hello))
-      .message;
+    const { result } = (await post(isNewest ? 'server/discover' : 'initialize', isNewest ? {} : hello)).body;
     const { icons, websiteUrl } = result.serverInfo ?? result._meta['io.modelcontextprotocol/serverInfo'];
     expect(websiteUrl).toBe('https://almanac.test');
     expect(icons.map(({ mimeType }: { mimeType: string }) => mimeType)).toEqual([
@@ -223,11 +213,9 @@ describe.each(REVISIONS)('where people can sign in, revision %s', async (revisio
 });
 
 test('where nobody can sign in, no scheme is named that does not work; its icons are served', async () => {
-  const other = await Service.start();
-  const { headers, params } = envelope('tools/call', FIGURES, '2025-06-18');
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-  const answer = await other.get('/mcp', { method: 'POST', body, headers });
-  expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+  await using other = await Service.start();
+  const { status, headers } = await send(other, 'tools/call', FIGURES, { revision: '2025-06-18' });
+  expect([status, headers['www-authenticate']]).toEqual([401, 'Bearer']);
   const { tools } = (await send(other, 'tools/list')).body.result;
   for (const tool of tools) {
     expect(tool).not.toHaveProperty('securitySchemes');
@@ -235,5 +223,4 @@ test('where nobody can sign in, no scheme is named that does not work; its icons
     expect([status, headers['content-type']]).toEqual([200, 'image/png']);
     expect(bytes.subarray(1, 4).toString()).toBe('PNG');
   }
-  await other.stop();
 });

@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LOAD_LIMITS, LoadShedder, slowClients } from '../../../../gateway/api/http/server/overload.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { silentLog } from '../../../redis.ts';
 import { Service, type ServiceOptions, type TestKey } from '../../service.ts';
 import { send } from './mcp-client.ts';
@@ -12,8 +13,7 @@ const BATCHES = '2025-03-26';
 const JSON_RPC = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 const FIGURE = { indicators: ['alpha.life_expectancy'], countries: ['Kenya'] };
 
-const service = await Service.start();
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {

@@ -3,12 +3,10 @@
  * that agree with many others. What each page of an answer costs, and what all of them hold, is computed from that world.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import type { CountryRecord } from '../../../../data/schema/records.ts';
 import { GROUPS } from '../../../../gateway/api/operations/operations.ts';
+import { directoryOfTest } from '../../../after-tests.ts';
 import { COUNTRIES, type FixtureIndicator } from '../../fixture-data.ts';
 import { publishFixture } from '../../fixture-snapshot.ts';
 import { PUBLIC_URL, Service, type TestKey } from '../../service.ts';
@@ -100,9 +98,7 @@ const asked: fc.Arbitrary<Asked> = fc.oneof(
           fc.constantFrom(...YEARS),
           fc.nat(9),
         ),
-        {
-          ...{ minLength: length, maxLength: length },
-        },
+        { minLength: length, maxLength: length },
       ),
     )
     .map(
@@ -137,26 +133,21 @@ const asked: fc.Arbitrary<Asked> = fc.oneof(
 export async function payLongAnswers(
   runs: number,
 ): Promise<{ cut: Map<string, number>; given: number; charged: number }> {
-  const snapshots = await mkdtemp(join(tmpdir(), 'alm-money-'));
+  const snapshots = await directoryOfTest();
   await publishFixture(snapshots, { indicators: LONG, countries: WIDE });
-  const service = await Service.start({ snapshots });
+  await using service = await Service.start({ snapshots });
   const account = await service.account({ credits: 10_000_000 });
   const cut = new Map<string, number>();
   const [total, before] = [{ given: 0 }, await service.balance(account)];
-  try {
-    await fc.assert(
-      fc.asyncProperty(asked, async (question) => {
-        const { given, isCut } = await pay(service, account, question);
-        total.given += given;
-        if (isCut) cut.set(question.tool, (cut.get(question.tool) ?? 0) + 1);
-      }),
-      { numRuns: runs, examples: widest.map((one): [Asked] => [one]) },
-    );
-    return { cut, ...total, charged: before - (await service.balance(account)) };
-  } finally {
-    await service.stop();
-    await rm(snapshots, { recursive: true });
-  }
+  await fc.assert(
+    fc.asyncProperty(asked, async (question) => {
+      const { given, isCut } = await pay(service, account, question);
+      total.given += given;
+      if (isCut) cut.set(question.tool, (cut.get(question.tool) ?? 0) + 1);
+    }),
+    { numRuns: runs, examples: widest.map((one): [Asked] => [one]) },
+  );
+  return { cut, ...total, charged: before - (await service.balance(account)) };
 }
 
 /** All that the widest call of a tool gives, so that pages do not hang on what is drawn. */

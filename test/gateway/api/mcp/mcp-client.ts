@@ -1,5 +1,5 @@
 /** Sends requests of the protocol as they stand on the wire, without a client library. */
-import type { GetOptions, Service, TestKey } from '../../service.ts';
+import type { Answer, Service, TestKey } from '../../service.ts';
 
 /** The newest revision, in which each request carries its envelope, and one with a handshake. */
 export const REVISIONS = ['2026-07-28', '2025-06-18'] as const;
@@ -11,8 +11,8 @@ export interface Sent {
   headers?: Record<string, string>;
 }
 
-interface Reply {
-  status: number;
+interface Reply extends Answer {
+  /** The message of the answer. */
   // biome-ignore lint/suspicious/noExplicitAny: the very shape is what tests look at
   body: any;
 }
@@ -45,13 +45,12 @@ export async function send(
 ): Promise<Reply> {
   const { headers, params } = envelope(method, sent, revision);
   const body = JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params });
-  const options: GetOptions = { method: 'POST', body, headers: { ...headers, ...more } };
-  const { status, text } = await service.get(
-    '/mcp',
-    key === undefined ? options : { ...options, key: key.key },
-  );
-  const data = /^data: (.+)$/m.exec(text)?.[1] ?? text;
-  return { status, body: data === '' ? undefined : JSON.parse(data) };
+  const answer = await service.get('/mcp', {
+    ...{ method: 'POST', body, headers: { ...headers, ...more } },
+    ...(key && { key: key.key }),
+  });
+  const data = /^data: (.+)$/m.exec(answer.text)?.[1] ?? answer.text;
+  return { ...answer, body: data === '' ? undefined : JSON.parse(data) };
 }
 
 /** A figure as a host reads it from its table, with the unit of its series. */

@@ -3,7 +3,8 @@
  * an answer holds, also where it is cut.
  */
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { COUNTRIES, INDICATORS } from '../../fixture-data.ts';
 import { Service } from '../../service.ts';
 import { payLongAnswers } from './long-answers.ts';
@@ -11,10 +12,9 @@ import { call } from './mcp-client.ts';
 
 const CREDITS = 1_000_000;
 
-const service = await Service.start();
+const service = await stopAfterTests(Service.start());
 const tools = await service.account({ credits: CREDITS });
 const http = await service.account({ credits: CREDITS });
-afterAll(() => service.stop());
 
 const open = INDICATORS.filter(({ access_tier, no_rank }) => access_tier !== 'display' && no_rank !== true);
 const indicator = fc.constantFrom(...open.map(({ id }) => id), 'alpha.none');

@@ -1,18 +1,18 @@
 /** Each tool over both revisions: figures with all that belongs to them, and refusals with all that helps. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
 import type { Tool } from '../../../../gateway/api/mcp/tool.ts';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { COUNTRIES } from '../../fixture-data.ts';
 import { Service } from '../../service.ts';
 import { CALLS, RESEARCH_CALLS } from './calls.ts';
 import { call, REVISIONS, send, type ToolResult } from './mcp-client.ts';
 
-const service = await Service.start();
+const service = await stopAfterTests(Service.start());
 const key = await service.account({ credits: 100_000 });
-afterAll(() => service.stop());
 
 const LIFE = 'alpha.life_expectancy';
 const ask = (name: string, args: Record<string, unknown>) => call(service, name, args, { key });
