@@ -1,12 +1,28 @@
 /** Fuzzes every page and form of the operator area and of the account pages. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AdminService, PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
+import {
+  type AdminService,
+  PASSWORD as OPERATOR_PASSWORD,
+  startAdmin,
+  type Visitor,
+} from '../admin/harness.ts';
 import { EventLoopWatchdog, TURN_MAX_MS } from '../event-loop-watchdog.ts';
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { fuzzSite, walk } from './site-fuzz.ts';
 
 const RUNS = 400;
 const MANY_SECONDS = 120_000;
+
+/** @returns how often each status was answered */
+async function fuzzed(visitor: Visitor, root: string, signIn: () => Promise<unknown>) {
+  const site = await walk(visitor, root);
+  expect(site.forms.length).toBeGreaterThan(5);
+  using watchdog = new EventLoopWatchdog();
+  const statuses = await fuzzSite({ visitor, site, runs: RUNS, signIn });
+  expect(watchdog.longest_ms).toBeLessThan(TURN_MAX_MS);
+  expect(statuses.get(200)).toBeGreaterThan(100);
+  return statuses;
+}
 
 describe('the operator area', () => {
   let service: AdminService;
@@ -28,17 +44,8 @@ describe('the operator area', () => {
     'answers any input with a page of its own, and shows it as text',
     async () => {
       const visitor = await service.signedIn();
-      const site = await walk(visitor, '/admin/');
-      expect(site.forms.length).toBeGreaterThan(5);
-      using watchdog = new EventLoopWatchdog();
-      const statuses = await fuzzSite({
-        visitor,
-        site,
-        runs: RUNS,
-        signIn: () => visitor.signIn('operator@example.org', OPERATOR_PASSWORD),
-      });
-      expect(watchdog.longest_ms).toBeLessThan(TURN_MAX_MS);
-      expect(statuses.get(200)).toBeGreaterThan(100);
+      const signIn = () => visitor.signIn('operator@example.org', OPERATOR_PASSWORD);
+      const statuses = await fuzzed(visitor, '/admin/', signIn);
       expect((statuses.get(422) ?? 0) + (statuses.get(400) ?? 0)).toBeGreaterThan(10);
     },
     MANY_SECONDS,
@@ -57,17 +64,7 @@ describe('the account pages', () => {
     async () => {
       const { visitor, email } = await harness.customer('<i id=mark>');
       await visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'invoice' });
-      const site = await walk(visitor, '/account/');
-      expect(site.forms.length).toBeGreaterThan(5);
-      using watchdog = new EventLoopWatchdog();
-      const statuses = await fuzzSite({
-        visitor,
-        site,
-        runs: RUNS,
-        signIn: () => harness.signIn(visitor, email, PASSWORD),
-      });
-      expect(watchdog.longest_ms).toBeLessThan(TURN_MAX_MS);
-      expect(statuses.get(200)).toBeGreaterThan(100);
+      await fuzzed(visitor, '/account/', () => harness.signIn(visitor, email, PASSWORD));
     },
     MANY_SECONDS,
   );
