@@ -2,21 +2,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent } from 'undici';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { end, Program } from '../gateway/program.ts';
-import { startRedis, type TestRedis } from '../redis.ts';
+import { startRedis } from '../redis.ts';
 import { startAdmin, Visitor, wordsOf } from './harness.ts';
 
 const MAIN = new URL('../../admin/main.ts', import.meta.url).pathname;
 const OPERATOR = { email: 'ops@example.org', password: 'a password of ours' };
 
-let redis: TestRedis;
-let program: Program;
 const agent = new Agent();
 const running: ChildProcess[] = [];
-beforeAll(async () => {
-  [redis, program] = await Promise.all([startRedis(), Program.prepare()]);
-});
+const [redis, program] = await Promise.all([startRedis(), Program.prepare()]);
 afterAll(async () => {
   for (const child of running) child.kill('SIGKILL');
   await agent.close();

@@ -1,8 +1,8 @@
 /** The scale bench: properties of its synthetic lakes, and the growth per doubling. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { useDirectory } from '../after-tests.ts';
 import { query } from '../build/parquet-readers.ts';
 import type { Size } from './scale/measure.ts';
 import { Replicator } from './scale/replica.ts';
@@ -11,47 +11,42 @@ import { judge } from './scale/table.ts';
 const SLUGS = ['median_age_years', 'total_population_with_projections'];
 const COUNTRIES = 60;
 
-describe('copies of a lake', () => {
-  let dir: string;
-  let rows: Record<string, unknown>[];
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'almanac-scale-test-'));
-    const run = join(dir, 'lake/gapminder/r');
-    await mkdir(run, { recursive: true });
-    await query(`COPY (
-      SELECT unnest(['${SLUGS.join("','")}']) AS indicator, 'C' || lpad(country::VARCHAR, 2, '0') AS iso3, year::INTEGER AS year,
-        (country * 100 + year)::DOUBLE AS value, NULL::DOUBLE AS ci_lo, NULL::DOUBLE AS ci_hi,
-        NULL::BOOLEAN AS projected, NULL::VARCHAR AS status
-      FROM range(${COUNTRIES}) AS c(country), range(2000, 2003) AS y(year)
-    ) TO '${join(run, 'observations.parquet')}' (FORMAT parquet)`);
-    const entry = {
-      description: null,
-      unit: 'years',
-      source: null,
-      source_url: null,
-      tags: [],
-      licence: null,
-    };
-    const facts = { rows: 180, countries: 60, newest_year: 2002, median: 1, unit: null, digest: 'd' };
-    await writeFile(
-      join(run, 'catalogue.json'),
-      JSON.stringify(SLUGS.map((slug) => ({ ...entry, slug, name: slug }))),
-    );
-    await writeFile(
-      join(run, 'series.json'),
-      JSON.stringify(Object.fromEntries(SLUGS.map((slug) => [slug, facts]))),
-    );
-    await writeFile(join(run, 'run.json'), JSON.stringify({ rows_written: 360, indicators: 2 }));
-    await writeFile(join(dir, 'lake/gapminder/current'), 'r');
-    const replicator = await Replicator.open(join(dir, 'lake'), join(dir, 'copies'));
-    expect(await replicator.fill(join(dir, 'many'), 5)).toEqual({ rows: 1800, series: 10 });
-    replicator.close();
-    rows = await query(
-      `SELECT indicator, iso3, year, value FROM read_parquet('${join(dir, 'many/lake/*/*/observations.parquet')}', file_row_number = true)
-       ORDER BY indicator, iso3, year`,
-    );
-  });
-  afterAll(() => rm(dir, { recursive: true }));
+describe('copies of a lake', async () => {
+  const dir = await useDirectory();
+  const run = join(dir, 'lake/gapminder/r');
+  await mkdir(run, { recursive: true });
+  await query(`COPY (
+    SELECT unnest(['${SLUGS.join("','")}']) AS indicator, 'C' || lpad(country::VARCHAR, 2, '0') AS iso3, year::INTEGER AS year,
+      (country * 100 + year)::DOUBLE AS value, NULL::DOUBLE AS ci_lo, NULL::DOUBLE AS ci_hi,
+      NULL::BOOLEAN AS projected, NULL::VARCHAR AS status
+    FROM range(${COUNTRIES}) AS c(country), range(2000, 2003) AS y(year)
+  ) TO '${join(run, 'observations.parquet')}' (FORMAT parquet)`);
+  const entry = {
+    description: null,
+    unit: 'years',
+    source: null,
+    source_url: null,
+    tags: [],
+    licence: null,
+  };
+  const facts = { rows: 180, countries: 60, newest_year: 2002, median: 1, unit: null, digest: 'd' };
+  await writeFile(
+    join(run, 'catalogue.json'),
+    JSON.stringify(SLUGS.map((slug) => ({ ...entry, slug, name: slug }))),
+  );
+  await writeFile(
+    join(run, 'series.json'),
+    JSON.stringify(Object.fromEntries(SLUGS.map((slug) => [slug, facts]))),
+  );
+  await writeFile(join(run, 'run.json'), JSON.stringify({ rows_written: 360, indicators: 2 }));
+  await writeFile(join(dir, 'lake/gapminder/current'), 'r');
+  const replicator = await Replicator.open(join(dir, 'lake'), join(dir, 'copies'));
+  expect(await replicator.fill(join(dir, 'many'), 5)).toEqual({ rows: 1800, series: 10 });
+  replicator.close();
+  const rows = await query(
+    `SELECT indicator, iso3, year, value FROM read_parquet('${join(dir, 'many/lake/*/*/observations.parquet')}', file_row_number = true)
+     ORDER BY indicator, iso3, year`,
+  );
 
   const byCountry = (slug: string): Map<unknown, number[]> => {
     const own = rows.filter(({ indicator }) => indicator === slug);

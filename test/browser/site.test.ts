@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { BREAKS, EDITION_GROUPS, GROUP_FIGURES, INVENTED, OUTPUT, PEOPLE } from '../gateway/derived-world.ts';
@@ -32,12 +32,9 @@ async function withoutScripts(context: BrowserContext): Promise<Page> {
   return opened;
 }
 
-describe('a visitor whose browser runs no script', () => {
-  let plain: Page;
+describe('a visitor whose browser runs no script', async () => {
   const heading = (name: string | RegExp) => plain.getByRole('heading', { name }).first().waitFor();
-  beforeAll(async () => {
-    plain = await withoutScripts(browser.context);
-  });
+  const plain = await withoutScripts(browser.context);
 
   it('finds an indicator from the home page', async () => {
     await plain.goto(harness.url);

@@ -3,24 +3,21 @@ import { execFile } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { run } from '../../build/cli.ts';
 import { parseSigningKey } from '../../data/proofs/signing-key.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { makeSeries, type Series, World } from './world.ts';
 
 const MAIN = fileURLToPath(new URL('../../build/main.ts', import.meta.url));
 const execute = promisify(execFile);
 const one: Series = makeSeries(['FRA', 2000, 1], ['DEU', 2000, 2]);
 
-describe('the command line', () => {
-  let world: World;
-  beforeAll(async () => {
-    world = await World.create({ atlas: {}, globe: { starter: {} } });
-    await world.publish('atlas', { one });
-    await world.publish('globe', { one });
-    await world.publishStarter('globe', { one });
-  });
-  afterAll(() => world.remove());
+describe('the command line', async () => {
+  const world = await stopAfterTests(World.create({ atlas: {}, globe: { starter: {} } }));
+  await world.publish('atlas', { one });
+  await world.publish('globe', { one });
+  await world.publishStarter('globe', { one });
 
   const environment = () => {
     const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = world.settings;

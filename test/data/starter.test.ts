@@ -2,7 +2,7 @@
 import { createReadStream, readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openCsv } from '../../build/connectors/csv.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
@@ -109,11 +109,8 @@ async function readTable(file: string): Promise<Table> {
   return table;
 }
 
-describe('the files of the starter data', () => {
-  let read: Table[];
-  beforeAll(async () => {
-    read = await Promise.all(tables.map(readTable));
-  });
+describe('the files of the starter data', async () => {
+  const read = await Promise.all(tables.map(readTable));
 
   it('hold figures, codes and names, but no descriptions', () => {
     for (const { file, header, longest } of read) {

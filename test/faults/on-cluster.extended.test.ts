@@ -6,10 +6,10 @@ import { describe } from 'vitest';
 import '../admin/cluster.ts';
 
 describe.each([
-  'api/metering/address-meter',
-  'api/metering/admit',
-  'api/metering/windows',
-  'commerce/demo-key',
-  'commerce/keys-and-orders',
-  'commerce/account-store',
-])('%s', (name) => import(`../gateway/${name}.test.ts`).then(() => {}));
+  ['address-meter', () => import('../gateway/api/metering/address-meter.test.ts')],
+  ['admit', () => import('../gateway/api/metering/admit.test.ts')],
+  ['windows', () => import('../gateway/api/metering/windows.test.ts')],
+  ['demo-key', () => import('../gateway/commerce/demo-key.test.ts')],
+  ['keys-and-orders', () => import('../gateway/commerce/keys-and-orders.test.ts')],
+  ['account-store', () => import('../gateway/commerce/account-store.test.ts')],
+])('%s', (_, load) => load().then(() => {}));

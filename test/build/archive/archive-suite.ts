@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type ArchiveSummary, archiveWarnings, runArchive } from '../../../build/archive/run-archive.ts';
 import { acquireLock } from '../../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
@@ -13,6 +13,7 @@ import {
   USAGE_COLUMNS,
 } from '../../../data/schema/archive.ts';
 import { AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { createWorld, UNLIMITED, type World } from '../../gateway/api/metering/harness.ts';
 import { silentLog } from '../../redis.ts';
 import { archivedAudit, archivedLedgers, query, stream, usageRows } from './archive-contents.ts';
@@ -23,18 +24,13 @@ const DAY_MS = 86_400_000;
 type Start = () => Promise<{ connect(): Promise<RedisClient>; stop(): Promise<void> }>;
 
 export function describeArchive(name: string, start: Start): void {
-  describe(`the archive on ${name}`, () => {
-    let server: Awaited<ReturnType<Start>>;
-    let redis: RedisClient;
+  describe(`the archive on ${name}`, async () => {
     let world: World;
     let dir: string;
     let oracle: ArchiveOracle;
 
-    beforeAll(async () => {
-      server = await start();
-      redis = await server.connect();
-    });
-    afterAll(() => server.stop());
+    const server = await stopAfterTests(start());
+    const redis = await server.connect();
     beforeEach(async () => {
       const nodes = 'nodes' in redis ? redis.nodes('master') : [redis];
       await Promise.all(nodes.map((node) => node.flushall()));

@@ -1,28 +1,21 @@
 /** The archive as the last step of the nightly run, and as a command of its own. */
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { run } from '../../../build/cli.ts';
 import { type NightlyDependencies, nightly, nightlyExitCode } from '../../../build/nightly.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { createWorld, UNLIMITED } from '../../gateway/api/metering/harness.ts';
-import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { silentLog, startRedis } from '../../redis.ts';
 import { World } from '../world.ts';
 import { archivedLedgers } from './archive-contents.ts';
 
 const figures = { one: { cells: [['FRA', 2020, 1] as [string, number, number]] } };
 
-describe('the archive step of the nightly run', () => {
-  let server: TestRedis;
-  let world: World;
-  beforeAll(async () => {
-    server = await startRedis();
-    world = await World.create({ atlas: { cadence: 'daily' } });
-    await world.publish('atlas', figures);
-  });
-  afterAll(async () => {
-    await world.remove();
-    await server.stop();
-  });
+describe('the archive step of the nightly run', async () => {
+  const server = await stopAfterTests(startRedis());
+  const world = await stopAfterTests(World.create({ atlas: { cadence: 'daily' } }));
+  await world.publish('atlas', figures);
 
   const night = async (
     archive?: NightlyDependencies['archive'],

@@ -6,11 +6,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { type ArchiveSummary, runArchive } from '../../../build/archive/run-archive.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { type Customer, createWorld, UNLIMITED, type World } from '../../gateway/api/metering/harness.ts';
 import { flushRedis, silentLog } from '../../redis.ts';
 import { stream } from './archive-contents.ts';
@@ -59,15 +60,9 @@ export function describeArchiveProperties(
   start: Start,
   size: { histories: number; concurrentRuns: number },
 ): void {
-  describe(`the archive on ${name}`, () => {
-    let server: Awaited<ReturnType<Start>>;
-    let redis: RedisClient;
-
-    beforeAll(async () => {
-      server = await start();
-      redis = await server.connect();
-    });
-    afterAll(() => server.stop());
+  describe(`the archive on ${name}`, async () => {
+    const server = await stopAfterTests(start());
+    const redis = await server.connect();
 
     /** An empty Redis with an archive of its own, which is removed on disposal. */
     async function open() {

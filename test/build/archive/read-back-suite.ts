@@ -6,10 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { runArchive } from '../../../build/archive/run-archive.ts';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { DebitReversals } from '../../../gateway/api/metering/debit-reversals.ts';
@@ -17,6 +16,7 @@ import { RedisMetering } from '../../../gateway/api/metering/redis-metering.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import { Archive } from '../../../gateway/commerce/history/archive.ts';
 import { AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import {
   admissionOf,
   type Customer,
@@ -26,20 +26,15 @@ import {
   UNLIMITED,
   type World,
 } from '../../gateway/api/metering/harness.ts';
-import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { silentLog, startRedis } from '../../redis.ts';
 import { archivedLedgers, usageRows } from './archive-contents.ts';
 import { ArchiveOracle } from './archive-oracle.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-let server: TestRedis;
-let redis: RedisClient;
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await server.connect();
-});
-afterAll(() => server.stop());
+const server = await stopAfterTests(startRedis());
+const redis = await server.connect();
 
 async function open() {
   await redis.flushall();

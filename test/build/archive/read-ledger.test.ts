@@ -1,36 +1,23 @@
 /** Ledgers read across archive and live entries equal those before archiving, and report what is missing. */
 import { readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import { Archive } from '../../../gateway/commerce/history/archive.ts';
 import { isGap } from '../../../gateway/commerce/history/entries.ts';
 import { readWholeLedger } from '../../../gateway/commerce/history/ledger-history.ts';
-import type { LedgerEntry } from '../../../gateway/commerce/store/records.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { PACKS, seededRandom } from '../../gateway/api/metering/harness.ts';
-import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
-import { type ArchivedWeek, createArchivedWeek } from './archived-week.ts';
+import { silentLog, startRedis } from '../../redis.ts';
+import { createArchivedWeek } from './archived-week.ts';
 
-describe('a ledger across archive and live entries', () => {
-  let server: TestRedis;
-  let redis: RedisClient;
-  let lived: ArchivedWeek;
-  let id: string;
-  let whole: LedgerEntry[];
-
-  beforeAll(async () => {
-    server = await startRedis();
-    redis = await server.connect();
-    lived = await createArchivedWeek(redis);
-    id = lived.ids.at(-1) ?? '';
-    whole = lived.ledgers.get(id) ?? [];
-  });
-  afterAll(async () => {
-    await lived.stop();
-    await server.stop();
-  });
+describe('a ledger across archive and live entries', async () => {
+  const server = await stopAfterTests(startRedis());
+  const redis = await server.connect();
+  const lived = await stopAfterTests(createArchivedWeek(redis));
+  const id = lived.ids.at(-1) ?? '';
+  const whole = lived.ledgers.get(id) ?? [];
   beforeEach(() => lived.restore());
 
   const parts = async (): Promise<string[]> => (await readdir(join(lived.archiveDir, 'ledger'))).sort();

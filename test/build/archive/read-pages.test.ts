@@ -1,13 +1,13 @@
 /** Operator pages, exports and command line across archive and live entries, also with a damaged part. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm, truncate } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { type AdminService, startAdmin, type Visitor, wordsOf } from '../../admin/harness.ts';
+import { startAdmin, type Visitor, wordsOf } from '../../admin/harness.ts';
+import { stopAfterTests, useDirectory } from '../../after-tests.ts';
 import { silentLog } from '../../redis.ts';
 import { DAY_MS } from './archived-week.ts';
 
@@ -15,35 +15,26 @@ const run = promisify(execFile);
 const EMAIL = 'old@example.org';
 const GRANTS = 60;
 
-describe('operator pages across archive and live entries', () => {
-  let service: AdminService;
+describe('operator pages across archive and live entries', async () => {
   let operator: Visitor;
-  let id: string;
-  let dir: string;
 
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'alm-pages-'));
-    service = await startAdmin({ ARCHIVE_DIR: dir });
-    operator = await service.signedIn();
-    id = (await service.accounts.create({ email: EMAIL, verified: true, credits: 500, by: 'test' }))
-      .account_id;
-    for (let count = 1; count < GRANTS; count += 1)
-      await service.accounts.grant(id, { credits: count, by: 'test', reason: `number ${count}` });
-    await operator.submit(`/admin/users/${id}`, `/admin/users/${id}/suspend`, {});
-    service.clock.ms += 5 * DAY_MS;
-    const settings = { ARCHIVE_DIR: dir, LEDGER_LIVE_DAYS: 1, AUDIT_LIVE_DAYS: 1 };
-    await runArchive({ redis: service.client, settings, now: () => service.clock.ms, log: silentLog });
-    operator = await service.signedIn();
-    await operator.submit(`/admin/users/${id}`, `/admin/users/${id}/restore`, {});
-    await operator.submit(`/admin/users/${id}`, `/admin/users/${id}/credits`, {
-      delta: '-3',
-      reason: 'live',
-      idem: 'i',
-    });
-  });
-  afterAll(async () => {
-    await service.stop();
-    await rm(dir, { recursive: true, force: true });
+  const dir = await useDirectory();
+  const service = await stopAfterTests(startAdmin({ ARCHIVE_DIR: dir }));
+  operator = await service.signedIn();
+  const id = (await service.accounts.create({ email: EMAIL, verified: true, credits: 500, by: 'test' }))
+    .account_id;
+  for (let count = 1; count < GRANTS; count += 1)
+    await service.accounts.grant(id, { credits: count, by: 'test', reason: `number ${count}` });
+  await operator.submit(`/admin/users/${id}`, `/admin/users/${id}/suspend`, {});
+  service.clock.ms += 5 * DAY_MS;
+  const settings = { ARCHIVE_DIR: dir, LEDGER_LIVE_DAYS: 1, AUDIT_LIVE_DAYS: 1 };
+  await runArchive({ redis: service.client, settings, now: () => service.clock.ms, log: silentLog });
+  operator = await service.signedIn();
+  await operator.submit(`/admin/users/${id}`, `/admin/users/${id}/restore`, {});
+  await operator.submit(`/admin/users/${id}`, `/admin/users/${id}/credits`, {
+    delta: '-3',
+    reason: 'live',
+    idem: 'i',
   });
 
   const reasons = (html: string): string[] =>

@@ -2,14 +2,14 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { backfill } from '../../../build/editions/backfill.ts';
 import { buildSnapshot } from '../../../build/editions/build-snapshot.ts';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import { decideToWithhold, deleteWithheld } from '../../../build/editions/withhold.ts';
 import { nightly } from '../../../build/nightly.ts';
 import { editionChanges, type FileList } from '../../../data/schema/snapshot.ts';
-import { type Site, smallSite } from '../../nights/sites.ts';
+import { smallSite } from '../../nights/sites.ts';
 import { UpstreamChanges } from '../../nights/upstream-changes.ts';
 import { checkStoredState } from '../stored-state.ts';
 import { World } from '../world.ts';
@@ -17,8 +17,6 @@ import { World } from '../world.ts';
 const NIGHTS = 6;
 const DAY_MS = 86_400_000;
 
-let site: Site;
-let storage: SnapshotStorage;
 /** The kept files of each night when it was published, and when that was. */
 const served: { at: string; kept: FileList }[] = [];
 
@@ -29,21 +27,19 @@ const figuresOf = (kept: FileList): [string, string][] =>
     .map(([name, { sha256 }]): [string, string] => [name, sha256])
     .sort();
 
-beforeAll(async () => {
-  ({ site } = await smallSite());
-  storage = new SnapshotStorage(site.settings.SNAPSHOT_DIR);
-  const changes = new UpstreamChanges(join(site.directory, 'mirror'), 3);
-  for (let night = 0; night < NIGHTS; night += 1) {
-    site.clock += DAY_MS;
-    await changes.revise({ files: 2, figures: 5 }, site.clock);
-    const { build } = await nightly(await site.dependencies(), { all: true });
-    const { kept } = await storage.open(build?.snapshot ?? '');
-    served.push({ at: build?.generated_at ?? '', kept });
-  }
-  await rm(site.settings.SNAPSHOT_DIR, { recursive: true });
-  await rm(site.settings.SIGNING_DIR, { recursive: true });
-  site.clock += 10 * DAY_MS;
-});
+const { site } = await smallSite();
+const storage = new SnapshotStorage(site.settings.SNAPSHOT_DIR);
+const changes = new UpstreamChanges(join(site.directory, 'mirror'), 3);
+for (let night = 0; night < NIGHTS; night += 1) {
+  site.clock += DAY_MS;
+  await changes.revise({ files: 2, figures: 5 }, site.clock);
+  const { build } = await nightly(await site.dependencies(), { all: true });
+  const { kept } = await storage.open(build?.snapshot ?? '');
+  served.push({ at: build?.generated_at ?? '', kept });
+}
+await rm(site.settings.SNAPSHOT_DIR, { recursive: true });
+await rm(site.settings.SIGNING_DIR, { recursive: true });
+site.clock += 10 * DAY_MS;
 afterAll(() => site.remove());
 
 describe('backfill', () => {

@@ -1,8 +1,7 @@
 /** Bundles: what they hold, and when one is taken over. */
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { writeBundles } from '../../../build/editions/tables/bundles.ts';
 import type { BaseEdition } from '../../../build/editions/tables/file-writer.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
@@ -13,6 +12,7 @@ import {
   OBSERVATION_COLUMNS,
   observationsFile,
 } from '../../../data/schema/snapshot.ts';
+import { useDirectory } from '../../after-tests.ts';
 import { query, readObservations, readWithHyparquet, readWithParquetjs } from '../parquet-readers.ts';
 
 /** Rows by indicator; `one.hidden` is for display. */
@@ -25,20 +25,12 @@ const INDICATORS = Object.keys(ROWS)
     record: { access_tier: id.endsWith('hidden') ? ('display' as const) : ('open' as const) },
   }));
 
-let directory: string;
-let duck: DuckSession;
-let kept: FileList;
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'alm-bundles-'));
-  duck = await DuckSession.open({ scratch: join(directory, '.scratch') });
-  await mkdir(join(directory, 'observations'));
-  kept = {};
-  for (const [id, rows] of Object.entries(ROWS)) await writeSeries(id, rows);
-});
-afterAll(async () => {
-  await duck.close();
-  await rm(directory, { recursive: true });
-});
+const directory = await useDirectory();
+const duck = await DuckSession.open({ scratch: join(directory, '.scratch') });
+await mkdir(join(directory, 'observations'));
+const kept: FileList = {};
+for (const [id, rows] of Object.entries(ROWS)) await writeSeries(id, rows);
+afterAll(() => duck.close());
 
 /** Of years of one country, with gaps. */
 async function writeSeries(id: string, rows: number, factor = 0.1): Promise<void> {

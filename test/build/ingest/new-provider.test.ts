@@ -1,16 +1,13 @@
 import fc from 'fast-check';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findLostPlaces } from '../../../build/ingest/definition-gaps.ts';
 import { runReport } from '../../../build/ingest/run-report.ts';
-import { type Curated, loadCurated } from '../../../data/curated/curated.ts';
+import { loadCurated } from '../../../data/curated/curated.ts';
 import { foldName } from '../../../data/curated/places.ts';
 import { cells, DATA, makeSeries, World } from '../world.ts';
 
-describe('lost places', () => {
-  let curated: Curated;
-  beforeAll(async () => {
-    curated = await loadCurated(DATA);
-  });
+describe('lost places', async () => {
+  const curated = await loadCurated(DATA);
   const lost = (unknown: string[], seen: string[] = []) =>
     findLostPlaces(unknown, new Set(seen), curated).map(({ place, iso3 }) => [place, iso3]);
 

@@ -3,7 +3,7 @@
  * `job-worker.test.ts` and `job-worker.extended.test.ts` run these tests.
  */
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createHandlers, type JobHandlers } from '../../../build/jobs/job-handlers.ts';
 import { type JobWorker, startJobWorker } from '../../../build/jobs/job-worker.ts';
 import { RunReporter, recoverRuns } from '../../../build/jobs/run-reporter.ts';
@@ -16,6 +16,7 @@ import { connectRedis, type RedisClient } from '../../../data/runtime/redis.ts';
 import { RunStore } from '../../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT } from '../../../data/schema/jobs.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { silentLog, type TestRedis } from '../../redis.ts';
 import { World } from '../world.ts';
 
@@ -29,9 +30,7 @@ type Server = Pick<TestRedis, 'url' | 'stop'> & { connect(): Promise<RedisClient
 
 /** Defines the tests of the job worker on one kind of Redis. */
 export function testJobWorker(name: string, startServer: () => Promise<Server>, isCluster: boolean): void {
-  describe(name, () => {
-    let server: Server;
-    let redis: RedisClient;
+  describe(name, async () => {
     let world: World;
     let reporter: RunReporter;
     let jobs: JobService;
@@ -39,11 +38,8 @@ export function testJobWorker(name: string, startServer: () => Promise<Server>, 
     let worker: JobWorker | undefined;
     let jobConnection: RedisClient | undefined;
 
-    beforeAll(async () => {
-      server = await startServer();
-      redis = await server.connect();
-    });
-    afterAll(() => server.stop());
+    const server = await stopAfterTests(startServer());
+    const redis = await server.connect();
     beforeEach(async () => {
       world = await World.create({ atlas: {}, globe: {} });
       await world.publish('atlas', figures(1));

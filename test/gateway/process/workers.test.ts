@@ -1,19 +1,14 @@
 /** Two workers act as one gateway. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { stopAfterTests } from '../../after-tests.ts';
 import { freePort } from '../../free-ports.ts';
-import type { Started } from '../program.ts';
 import { metricsAt, run, statuses, WorkerWorld, workersOf } from './worker-harness.ts';
 
 const world = await stopAfterTests(WorkerWorld.open());
 
-describe('two workers', () => {
-  let metricsPort: number;
-  let gateway: Started;
-  beforeAll(async () => {
-    metricsPort = await freePort();
-    gateway = await world.start({ METRICS_PORT: String(metricsPort) });
-  });
+describe('two workers', async () => {
+  const metricsPort = await freePort();
+  const gateway = await world.start({ METRICS_PORT: String(metricsPort) });
   afterAll(() => world.program.killAll());
 
   test('reject a revoked key from the next request on', async () => {
