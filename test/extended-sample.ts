@@ -12,6 +12,13 @@ export const EXTENDED_SAMPLE: readonly string[] = [
   'test/gateway/kills.extended.test.ts',
   // The files that a call executes
   'test/journeys/journeys.extended.test.ts',
+  // Nights: what was served, which figures may be published, what operators decide; versions of what is stored; prices
+  'test/nights/truth.extended.test.ts',
+  'test/build/editions/publish.extended.test.ts',
+  'test/build/editions/publication-rules.extended.test.ts',
+  'test/build/editions/operator-decisions.extended.test.ts',
+  'test/gateway/process/store-version.extended.test.ts',
+  'test/gateway/derived-prices.extended.test.ts',
   // Areas: operators, accounts, site
   'test/browser/admin-decisions.extended.test.ts',
   'test/browser/keys.extended.test.ts',
