@@ -3,6 +3,7 @@
  * Each with a reason, audited, and told by mail.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Member, PersonRecord } from '../../gateway/commerce/accounts/accounts.ts';
 import { type AuditFacts, accountSubject } from '../../gateway/commerce/history/history.ts';
 import { type Confirmation, confirmedAction, counted, REASON } from '../../gateway/commerce/people/people.ts';
@@ -54,6 +55,7 @@ export function accountPartsRoutes(scope: FastifyInstance, area: AdminArea): voi
     };
     confirmedAction(scope, area, {
       path: `/users/:id/${path}`,
+      fields: z.object({}),
       reason: () => ({
         ...REASON,
         hint: `mailed to the ${told} and stored in the audit log: name no person`,

@@ -113,6 +113,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/users/:id/suspend',
+    fields: z.object({}),
     reason: () => OPTIONAL_REASON,
     async ask(request) {
       const account = await accounts.get(idOf(request));

@@ -285,6 +285,7 @@ function indicatorActionRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/indicators/:id/reset',
+    fields: z.object({}),
     reason: () => OPTIONAL_REASON,
     ask: async (request) => resetting(await indicators.get(idOf(request))),
     async act(request, _reply, { reason }) {

@@ -133,6 +133,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/operators/:id/end-sessions',
+    fields: z.object({}),
     options: OWNERS,
     reason: () => OPTIONAL_REASON,
     ask: async (request) => endOfSessions(await find(request)),
@@ -146,6 +147,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/operators/:id/clear-second-factor',
+    fields: z.object({}),
     options: OWNERS,
     reason: () => OPTIONAL_REASON,
     ask: async (request) => clearance(await find(request)),
@@ -165,6 +167,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/operators/:id/remove',
+    fields: z.object({}),
     options: OWNERS,
     reason: () => OPTIONAL_REASON,
     ask: async (request) => removal(await find(request)),

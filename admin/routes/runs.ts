@@ -227,6 +227,7 @@ function acceptRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/runs/:subject/:run/accept',
+    fields: z.object({}),
     reason: () => REASON,
     async ask(request) {
       const run = await heldRun(request);
@@ -266,6 +267,7 @@ function acceptance({ subject, run_id, record, reason }: StoredRun, rowsBefore: 
 function cancelRoutes(scope: FastifyInstance, area: AdminArea): void {
   confirmedAction(scope, area, {
     path: '/runs/:subject/:run/cancel',
+    fields: z.object({}),
     reason: () => OPTIONAL_REASON,
     async ask(request) {
       const { subject, run } = runOf(request);

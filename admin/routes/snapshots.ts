@@ -51,6 +51,7 @@ export function snapshotsRoutes(scope: FastifyInstance, area: AdminArea): void {
 function rebuildRoutes(scope: FastifyInstance, area: AdminArea): void {
   confirmedAction(scope, area, {
     path: '/rebuild',
+    fields: z.object({}),
     reason: () => REASON,
     async ask() {
       const providers = await listProviderFreshness(area);
@@ -97,6 +98,7 @@ function rollbackRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/snapshots/:id/rollback',
+    fields: z.object({}),
     reason: () => REASON,
     async ask(request) {
       const { wanted, served } = await snapshotOf(request);

@@ -28,7 +28,12 @@ export const FREE_CALL: RequestCounts = { failed: false, rows: 0, credits: 0 };
 /** Stands in place of the route for anonymous requests. */
 export const ANONYMOUS = 'anonymous';
 
-/** Counts the requests, errors, rows and credits of all callers per UTC day and route, for the operator's overview. */
+/**
+ * Counts the requests, errors, rows and credits of all callers per UTC day and route, for the operator's overview.
+ *
+ * Counts in memory and adds to Redis every few seconds. Best effort: a process that is killed loses its last seconds.
+ * Money is never read from here; the ledger is the truth.
+ */
 export class UsageTotals {
   readonly #redis: RedisClient;
   /** Not yet in Redis: by UTC day, then by route. */

@@ -121,10 +121,8 @@ const INVALID_LINK = { template: 'invalid-link.njk', title: 'This link is no lon
 interface LinkPages<Found, Fields> {
   /** Without the token. */
   path: string;
-  /** Where a new link can be asked for. */
-  again?: string;
-  /** What says that a link is no longer valid, where nobody can ask for a new one. */
-  invalid?: { template: string; title: string };
+  /** Where a new link can be asked for; or the page that says that there is none. */
+  again: string | { template: string; title: string };
   fields: z.ZodType<Fields>;
   /** What the link is for, without using it up; null if it is no longer valid. */
   peek(token: string): Promise<Found | null>;
@@ -142,8 +140,9 @@ interface LinkPages<Found, Fields> {
 export function linkPages<Found, Fields>(
   scope: FastifyInstance,
   context: AccountContext,
-  { path, again, invalid: said = INVALID_LINK, fields, peek, show, act }: LinkPages<Found, Fields>,
+  { path, again, fields, peek, show, act }: LinkPages<Found, Fields>,
 ): void {
+  const said = typeof again === 'string' ? INVALID_LINK : again;
   const view = context.view(said.template);
   const invalid = (reply: FastifyReply) => view(reply.code(410), said.title, { again });
 

@@ -69,8 +69,8 @@ export interface Decision<Fields> {
 export interface ConfirmedAction<Fields = unknown> {
   /** Below the area's root. */
   path: string;
-  /** Values of the query and of the form, besides reason and password; default none. */
-  fields?: z.ZodType<Fields>;
+  /** Values of the query and of the form, besides reason and password. */
+  fields: z.ZodType<Fields>;
   reason(fields: Fields): ReasonField | null;
   /** Whether the user's password is asked for again; `act` checks it. */
   asksPassword?: boolean;
@@ -80,7 +80,6 @@ export interface ConfirmedAction<Fields = unknown> {
 }
 
 const MAX_PASSWORD_LENGTH = 1_000;
-const NO_FIELDS = z.object({});
 const integers = new Intl.NumberFormat('en');
 
 export const formatCount = (value: number): string => integers.format(value);
@@ -110,7 +109,7 @@ export function confirmedAction<Fields>(
   area: Area,
   {
     path,
-    fields: schema = NO_FIELDS as unknown as z.ZodType<Fields>,
+    fields: schema,
     reason: reasonOf,
     asksPassword = false,
     options = {},

@@ -52,7 +52,7 @@ export class SecondFactorStore extends Store {
     this.#throttle = new Throttle(dependencies.redis, dependencies.now);
   }
 
-  /** `since_ms` is null while it is off; of recovery codes, how many are unused. */
+  /** `since_ms`: null while it is off. `recovery_codes_left`: those that are unused. */
   async state(subject: string) {
     const facts = await this.redis.hgetall(this.#key(subject));
     const { secret, since_ms } = facts;
@@ -72,7 +72,7 @@ export class SecondFactorStore extends Store {
     return this.proposalOf(new Secret({ buffer: bufferOf(this.random(SECRET_BYTES)) }).base32, names);
   }
 
-  /** The secret, and as `otpauth://…`, as a QR code holds it. @param secret in base32, as `SECRET_PATTERN` */
+  /** The secret, and its `otpauth://…` address for a QR code. @param secret in base32; matches `SECRET_PATTERN` */
   proposalOf(secret: string, names: { issuer: string; label: string }) {
     const totp = new TOTP({ ...ALGORITHM, ...names, secret: Secret.fromBase32(secret) });
     return { secret, uri: totp.toString() };

@@ -1,4 +1,4 @@
-/** Accounts, keys, orders and ledger entries as the stores return them. All times are Unix milliseconds. */
+/** Accounts, rules of keys, orders and ledger entries as the stores return them. All times are Unix milliseconds. */
 import type { Tier } from '../../api/metering/metering.ts';
 
 /** As Redis holds a record. */

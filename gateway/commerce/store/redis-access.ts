@@ -60,9 +60,8 @@ export class Store<Dependencies extends StoreDependencies = StoreDependencies> {
     remove: readonly string[] = [],
   ): Promise<boolean> {
     const sets = Object.entries(set);
-    const [result] = await this.run(CHANGE_RECORD, [
-      ...[record, field, value, sets.length, ...sets.flat(), ...remove],
-    ]);
+    const values = [record, field, value, sets.length, ...sets.flat(), ...remove];
+    const [result] = await this.run(CHANGE_RECORD, values);
     return result === 'changed';
   }
 

@@ -204,7 +204,8 @@ export function connectionEnded(
         : []),
       ...reasonLine(reason),
     ],
-    ...{ ...CONNECTIONS, unexpected: UNEXPECTED },
+    ...CONNECTIONS,
+    unexpected: UNEXPECTED,
   });
 }
 

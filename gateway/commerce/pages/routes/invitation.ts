@@ -30,7 +30,7 @@ export function invitationRoutes(scope: FastifyInstance, context: AccountContext
 
   linkPages(scope, context, {
     ...{ path: '/invitation', fields: form, show },
-    invalid: { template: 'invitation-invalid.njk', title: 'This invitation is no longer valid' },
+    again: { template: 'invitation-invalid.njk', title: 'This invitation is no longer valid' },
     peek: (token) => context.invitations.peek(token),
     async act(request, reply, invitation, { name, password }) {
       const { account_id, invitation_id, email, account } = invitation;

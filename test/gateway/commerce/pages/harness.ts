@@ -166,8 +166,10 @@ export class AccountPagesHarness {
     const email = this.#freshEmail();
     const link = await this.invite(owner, email, role);
     const visitor = this.visitor();
-    await visitor.submit(link, link, { name: 'Guest', password: PASSWORD });
-    await this.signIn(visitor, email);
+    const accepted = await visitor.submit(link, link, { name: 'Guest', password: PASSWORD });
+    if (accepted.status !== 200) throw new Error(`accepting the invitation returned ${accepted.status}`);
+    const signedIn = await this.signIn(visitor, email);
+    if (signedIn.status !== 303) throw new Error(`signing in returned ${signedIn.status}`);
     const person = await this.context.persons.findByEmail(email);
     return { account_id: owner.account_id, person_id: person?.person_id ?? '', email, visitor };
   }

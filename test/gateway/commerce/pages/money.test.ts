@@ -1,4 +1,4 @@
-/** Usage, wallet and orders by invoice, on every kind of Redis. Card payments: stripe.test.ts. */
+/** Usage, wallet and orders by invoice, on a fresh Redis and on a cluster. Card payments: stripe.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { wordsOf } from '../../../admin/harness.ts';
 import { SERVERS, useDeployment } from './deployments.ts';

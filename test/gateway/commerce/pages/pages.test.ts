@@ -1,4 +1,4 @@
-/** Keys, privacy requests, the password, and the protection of every page, on every kind of Redis. */
+/** Keys, privacy requests, the password, and the protection of every page, on a fresh Redis and on a cluster. */
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ASSET_PATHS } from '../../../../gateway/site/assets.ts';
@@ -190,7 +190,10 @@ describe.each(SERVERS)('on $name', ({ open }) => {
         expect((await visitor.submit('/account/data', `/account${path}`, {})).status).toBe(403);
       const held = await readExport(await visitor.download(await harness.exported({ ...ivy, visitor })));
       expect(held.account).toMatchObject([{ account: { state: 'closed', email: ivy.email } }]);
-      await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
+      const asked = await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
+      expect(asked.status).toBe(303);
+      const requests = await harness.context.requests.listOf(ivy.account_id);
+      expect(requests.map(({ kind }) => kind)).toContain('erasure');
       await harness.erase(ivy.account_id);
       expect((await visitor.get('/account/data')).status).toBe(401);
       expect((await harness.signIn(harness.visitor(), ivy.email)).status).toBe(401);

@@ -328,6 +328,8 @@ describe.each(SERVERS)('on $name', ({ numRuns, open }) => {
       stripe.failing = null;
       expect([await stateOf(order_id), session.status]).toEqual(['pending', 'open']);
       await harness.erase(account_id);
+      const requests = await harness.context.requests.listOf(account_id);
+      expect(requests).toMatchObject([{ kind: 'erasure', status: 'done' }]);
       expect([await stateOf(order_id), session.status]).toEqual(['cancelled', 'expired']);
     });
 
