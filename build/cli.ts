@@ -4,6 +4,7 @@
  * or countries lost, 4 read although series failed.
  */
 import { parseArgs } from 'node:util';
+import { loadCurated } from '../data/curated/curated.ts';
 import { createLog } from '../data/runtime/log.ts';
 import { readSettings } from '../data/runtime/settings.ts';
 import { RunReporter } from './jobs/jobs.ts';
@@ -63,12 +64,13 @@ function parse(argv: readonly string[]) {
 
 async function perform(step: Step, options: StepOptions, { env, signal }: CommandIo): Promise<StepResult> {
   const settings = readSettings(env);
+  const curated = await loadCurated(settings.CURATED_DIR);
   const connection = step.usesRedis ? await tryOpenRedis(settings, createLog(settings)) : null;
   const reporter = connection && new RunReporter(connection.redis, Date.now);
   try {
     const log = reporter ? createLog(settings, reporter) : createLog(settings);
     const opened = { redis: connection?.redis ?? null, reporter, log, signal };
-    return await step.run(await openContext(settings, opened), options);
+    return await step.run(await openContext(settings, curated, opened), options);
   } finally {
     await reporter?.close();
     await connection?.close();

@@ -1,7 +1,7 @@
 /** What a step of the command line is, and what steps and jobs work with. */
 import type { parseArgs } from 'node:util';
 import type { Logger } from 'pino';
-import { type Curated, loadCurated } from '../data/curated/curated.ts';
+import type { Curated } from '../data/curated/curated.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import type { Settings } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
@@ -45,15 +45,16 @@ interface Opened {
   signal: AbortSignal;
 }
 
-/** With the curated data of this moment. */
+/** @param curated as curated; the decisions of this moment are applied to it */
 export async function openContext(
   settings: Settings,
+  curated: Curated,
   { redis, reporter, log, signal }: Opened,
 ): Promise<StepContext> {
   const decisions = () => loadDecisions(redis, settings, log);
   return {
     ...{ settings, decisions, findConnector, now: Date.now, log, signal },
-    curated: withDecisions(await loadCurated(settings.CURATED_DIR), await decisions()),
+    curated: withDecisions(curated, await decisions()),
     overrides: () => loadOverrides(redis, settings, log),
     observer: loggedProgress(log, reporter),
     ...(redis && { archive: () => runArchive({ redis, settings, now: Date.now, log, signal }) }),

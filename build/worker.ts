@@ -9,6 +9,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { constants, setPriority } from 'node:os';
 import { parseArgs } from 'node:util';
+import { loadCurated } from '../data/curated/curated.ts';
 import { JobService } from '../data/runtime/jobs.ts';
 import { createLog, flushLog } from '../data/runtime/log.ts';
 import { connectRedis, type RedisClient } from '../data/runtime/redis.ts';
@@ -38,7 +39,8 @@ async function start(
   shutdownHooks.push(async () => jobConnection.disconnect());
   const jobs = new JobService(redis, Date.now);
   shutdownHooks.push(() => jobs.close());
-  const createContext = (signal: AbortSignal) => openContext(settings, { redis, reporter, log, signal });
+  const createContext = async (signal: AbortSignal) =>
+    openContext(settings, await loadCurated(settings.CURATED_DIR), { redis, reporter, log, signal });
   const recover = (): Promise<void> => recoverRuns(settings, reporter, Date.now, log);
   await recover();
   stopping.throwIfAborted();

@@ -6,11 +6,19 @@ import { afterAll, onTestFinished } from 'vitest';
 
 type Stoppable = { stop(): unknown } | AsyncDisposable;
 
-/** Waits for what is being started, and stops it after the tests. What was started last is stopped first. */
+/** No limit of Vitest holds while it collects tests. This one ends what hangs, as those do. */
+const START_AT_MOST_MS = 180_000;
+
+/**
+ * Waits for what is being started, and stops it after the tests: at the top of a file or suite, not within a test. What was started
+ * last is stopped first.
+ */
 export async function stopAfterTests<Started extends Stoppable>(
   starting: Promise<Started>,
 ): Promise<Started> {
-  const started = await starting;
+  const { promise: hung, reject } = Promise.withResolvers<never>();
+  const limit = setTimeout(() => reject(new Error('what the tests share does not start')), START_AT_MOST_MS);
+  const started = await Promise.race([starting, hung]).finally(() => clearTimeout(limit));
   afterAll(async () => void (await ('stop' in started ? started.stop() : started[Symbol.asyncDispose]())));
   return started;
 }

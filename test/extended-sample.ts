@@ -5,8 +5,9 @@
 export const EXTENDED_SAMPLE: readonly string[] = [
   // The mirror
   'test/build/connectors/who-gho-mirror.extended.test.ts',
-  // Kills: of a build, of changes to the store, of the worker, of Redis and the gateway
+  // Kills: of a build, of a restore, of changes to the store, of the worker, of Redis and the gateway
   'test/build/killed-build.extended.test.ts',
+  'test/build/backup/killed.extended.test.ts',
   'test/build/editions/retention.extended.test.ts',
   'test/build/jobs/worker-process.extended.test.ts',
   'test/gateway/kills.extended.test.ts',

@@ -89,7 +89,10 @@ const sum = (label: string, path: string, orders: readonly OrderRecord[]): Sum =
   })),
 });
 
-/** What customers owe, what is overdue, and what was paid and paid back of late. Months are those of UTC; an order counts in the month in which it became what it is. */
+/**
+ * What customers owe, what is overdue, and what was paid and paid back of late. Months are those of UTC; an order counts in the
+ * month in which it became what it is.
+ */
 async function summariseMoney({ accounts, now }: Pick<AdminArea, 'accounts' | 'now'>): Promise<Sum[]> {
   const orders = await accounts.orders.listAll({ limit: Number.POSITIVE_INFINITY });
   const owed = orders.filter(({ state, payment }) => state === 'pending' && payment === 'invoice');

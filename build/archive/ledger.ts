@@ -27,6 +27,7 @@ import { accountPages, ENTRIES_PER_READ, readStream, trimStream } from './redis-
 
 const sql = sqlOf(import.meta.url);
 
+/** Redis answers these reads one after the other, and a paid call waits for all of them. */
 const ACCOUNTS_PER_READ = 20;
 const ACCOUNTS_PER_QUERY = 1_000;
 /** A script over 250 entries blocks Redis for 0.4 ms, by Redis' own clock. */

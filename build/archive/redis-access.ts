@@ -18,7 +18,7 @@ export async function trimStream(
   return { outcome, why };
 }
 
-/** Redis answers these reads one after the other, and a paid call waits for all of them. */
+/** A paid call waits while Redis answers a read. */
 export const ENTRIES_PER_READ = 250;
 
 /** A stream from its beginning. @param head the first entries, where they have been read */

@@ -69,10 +69,24 @@ async function dumpKeys(redis: RedisClient, names: readonly string[]): Promise<K
 }
 
 const ACCOUNT_KEYS = [
-  ...(['account', 'keys', 'connections', 'members', 'invitations', 'ledger', 'archivedThrough'] as const),
-  ...(['idem', 'accountOrders', 'alert', 'spending', 'changeAlerts', 'usedIndicators'] as const),
-  ...(['webhooks', 'webhookDeliveries', 'webhookLog', 'billing'] as const),
-];
+  'account',
+  'keys',
+  'connections',
+  'members',
+  'invitations',
+  'ledger',
+  'archivedThrough',
+  'idem',
+  'accountOrders',
+  'alert',
+  'spending',
+  'changeAlerts',
+  'usedIndicators',
+  'webhooks',
+  'webhookDeliveries',
+  'webhookLog',
+  'billing',
+] as const;
 
 /** Keys that an account may have got since the scan. */
 function accountKeyNames(account_id: string, now_ms: number): string[] {

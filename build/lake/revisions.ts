@@ -41,9 +41,7 @@ export async function writeRevisions(runs: ComparedRuns): Promise<Revisions> {
   const earlier = await withdrawals(lake, base, changed);
   if (earlier.length > 0)
     await duck.run(sql('withdrawn-before'), { earlier: listValue(earlier), changed: list });
-  await duck.run(sql('write-revisions'), {
-    ...{ previous: base.observations, current, changed: list, file },
-  });
+  await duck.run(sql('write-revisions'), { previous: base.observations, current, changed: list, file });
   const indicators = await duck.select(summaryRow, sql('revisions-summary'), { file });
   const sum = (what: 'added' | 'changed' | 'removed' | 'restored'): number =>
     indicators.reduce((total, one) => total + one[what], 0);

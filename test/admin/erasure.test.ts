@@ -29,7 +29,9 @@ const operator = await service.signedIn('operator');
 afterAll(() => service.stop());
 
 const storesOf = ({ client, clock }: AdminService) => ({
-  ...{ redis: client, now: () => clock.ms, random: randomBytes },
+  redis: client,
+  now: () => clock.ms,
+  random: randomBytes,
 });
 const personsOf = (one: AdminService) => new PersonStore(storesOf(one));
 const endpointsOf = (one: AdminService) => new EndpointStore({ ...storesOf(one), allowsPrivate: false });

@@ -1,6 +1,6 @@
 /**
  * Whatever is parsed before a rate limit takes time in proportion to its size. Measured as CPU time of the thread that
- * serves and asks, the least of several runs, so that a busy machine fails nothing.
+ * serves and asks, the median of several runs, so that a busy machine fails nothing.
  */
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';

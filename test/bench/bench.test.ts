@@ -1,3 +1,4 @@
+/** The statistics, tables and load generator of the bench. */
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';

@@ -17,7 +17,9 @@ export async function startRows(session: Session): Promise<Row[]> {
     memory.push((await gateway.memory()) ?? Number.NaN);
   }
   const row = (name: string, unit: 's' | 'MB', rounds: number[], bound: number): Row => ({
-    ...{ name: `gateway: ${name}`, measured: { unit, rounds }, goal: { at: 'most', bound } },
+    name: `gateway: ${name}`,
+    measured: { unit, rounds },
+    goal: { at: 'most', bound },
   });
   return [row('start to ready', 's', ready, 2), row('resident memory when ready', 'MB', memory, 300)];
 }

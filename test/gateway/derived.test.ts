@@ -1,7 +1,7 @@
 /** `transform` of GET /data, against a naive computation over the published figures. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { useDirectory } from '../after-tests.ts';
+import { directoryOfTest } from '../after-tests.ts';
 import { factorOf, isSame } from '../derived-figures.ts';
 import {
   BREAKS,
@@ -250,7 +250,7 @@ describe('an earlier edition', () => {
   };
 
   test('answers by what its series measured then, and by its own breaks', async () => {
-    const directory = await useDirectory();
+    const directory = await directoryOfTest();
     const publish = (id: string, measured: FixtureIndicator['measured'], breaks: typeof BREAKS) =>
       publishFixture(directory, { id, indicators: measuring(measured), added: { breaks } });
     await publish(FIRST, undefined, {});

@@ -245,18 +245,20 @@ async function fillTables(
     for (const file of found.observations) observations.push([number, file]);
   }
   await duck.fill('earlier_files', [INTEGER, VARCHAR], [...revisions, ...observations]);
-  for (const [statement, own] of Object.entries({
-    'withdrawn-figures': revisions,
-    'withdrawn-series': observations,
-  }))
-    if (own.length > 0) await duck.run(sql(statement), { files: distinct(own.map(([, file]) => file)) });
+  const filesOf = (found: readonly [number, string][]) => distinct(found.map(([, file]) => file));
+  if (revisions.length > 0) await duck.run(sql('withdrawn-figures'), { files: filesOf(revisions) });
+  if (observations.length > 0) await duck.run(sql('withdrawn-series'), { files: filesOf(observations) });
 }
 
 /** Series with equal rows share a file, which a statement must read once. */
 const distinct = (paths: readonly string[]) => listValue([...new Set(paths)]);
 
 const countsRow = z.object({
-  ...{ number: z.int(), added: z.int(), changed: z.int(), withdrawn: z.int(), restored: z.int() },
+  number: z.int(),
+  added: z.int(),
+  changed: z.int(),
+  withdrawn: z.int(),
+  restored: z.int(),
 });
 
 async function writeBatch(

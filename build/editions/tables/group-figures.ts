@@ -228,7 +228,9 @@ class GroupWriter {
       const id = ids.get(Number(number)) ?? '';
       const values = yearValues(
         rows.map(([, , year, value, projected]) => ({
-          ...{ year: Number(year), value: Number(value), projected: projected === true },
+          year: Number(year),
+          value: Number(value),
+          projected: projected === true,
         })),
       );
       if (values !== null) read.set(id, (read.get(id) ?? new Map()).set(String(country), values));

@@ -122,7 +122,9 @@ async function writeComparisons(duck: DuckSession): Promise<void> {
     const ofLevel = factors.get(level) ?? new CriticalFactors(level);
     factors.set(level, ofLevel);
     const estimates = countries.map(([, , , , score, marginBelow, marginAbove]) => ({
-      ...{ score: Number(score), marginBelow: Number(marginBelow), marginAbove: Number(marginAbove) },
+      score: Number(score),
+      marginBelow: Number(marginBelow),
+      marginAbove: Number(marginAbove),
     }));
     for (const [at, { better, worse }] of compareCountries(estimates, ofLevel).entries()) {
       const [number = null, year = null, iso3 = null] = countries[at] ?? [];

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { startAdmin, type Visitor, wordsOf } from '../../admin/harness.ts';
+import { startAdmin, wordsOf } from '../../admin/harness.ts';
 import { stopAfterTests, useDirectory } from '../../after-tests.ts';
 import { silentLog } from '../../redis.ts';
 import { DAY_MS } from './archived-week.ts';
@@ -16,11 +16,9 @@ const EMAIL = 'old@example.org';
 const GRANTS = 60;
 
 describe('operator pages across archive and live entries', async () => {
-  let operator: Visitor;
-
   const dir = await useDirectory();
   const service = await stopAfterTests(startAdmin({ ARCHIVE_DIR: dir }));
-  operator = await service.signedIn();
+  let operator = await service.signedIn();
   const id = (await service.accounts.create({ email: EMAIL, verified: true, credits: 500, by: 'test' }))
     .account_id;
   for (let count = 1; count < GRANTS; count += 1)

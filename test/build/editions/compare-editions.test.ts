@@ -18,26 +18,55 @@ const kindsOf = async (at: number, id: string): Promise<Record<string, unknown>>
   Object.fromEntries((await editions.revisions(at, id)).map((one) => [`${one.iso3} ${one.year}`, one.kind]));
 
 describe('the revisions of an edition', () => {
-  it('stand in the documented columns, with what was and what is', async () => {
-    const first = { 'DEU 2000': figure(1), 'DEU 2001': figure(2), 'DEU 2002': figure(9, { rank: 2 }) };
+  it('are added, changed, withdrawn and restored figures; gaps and ranks are none', async () => {
+    const bounded = figure(2, { ci_lo: 1, ci_hi: 3 });
+    const first = {
+      'DEU 2000': figure(1),
+      'DEU 2001': bounded,
+      'DEU 2002': bounded,
+      'DEU 2003': figure(3),
+      'DEU 2004': figure(4),
+      'DEU 2005': figure(5),
+      'DEU 2006': figure(6),
+      'DEU 2007': figure(null),
+      'DEU 2008': figure(null),
+      'DEU 2009': figure(9, { rank: 2 }),
+    };
     const second = {
       'DEU 2000': figure(1.5),
-      'DEU 2001': figure(null, { status: 'missing' }),
-      'DEU 2002': figure(9, { rank: 1 }),
+      'DEU 2001': figure(2, { ci_lo: 1, ci_hi: 3.5 }),
+      'DEU 2002': bounded,
+      'DEU 2003': figure(3, { status: 'provisional' }),
+      'DEU 2004': figure(4, { projected: true }),
+      'DEU 2006': figure(null, { status: 'missing' }),
+      'DEU 2007': figure(7),
+      'DEU 2009': figure(9, { rank: 1 }),
+      'FRA 2000': figure(10),
+      'FRA 2001': figure(null),
     };
     await editions.add(edition({ 'a.x': first, 'a.y': first }));
     const changes = await editions.add(edition({ 'a.x': second, 'a.y': first }));
+    expect(await kindsOf(1, 'a.x')).toEqual({
+      'DEU 2000': 'changed',
+      'DEU 2001': 'changed',
+      'DEU 2003': 'changed',
+      'DEU 2004': 'changed',
+      'DEU 2005': 'withdrawn',
+      'DEU 2006': 'withdrawn',
+      'DEU 2007': 'added',
+      'FRA 2000': 'added',
+    });
     expect(changes).toMatchObject({ added: [], withdrawn: [], renamed: [] });
     expect(Object.keys(changes?.revised ?? {})).toEqual(['a.x']);
-    expect(changes?.revised['a.x']).toMatchObject({ added: 0, changed: 1, withdrawn: 1, restored: 0 });
+    expect(changes?.revised['a.x']).toMatchObject({ added: 2, changed: 4, withdrawn: 2, restored: 0 });
     expect(await editions.columns(1, 'a.x')).toEqual(EDITION_REVISION_COLUMNS);
-    const [changed, withdrawn] = await editions.revisions(1, 'a.x');
-    expect(changed).toEqual({
+    expect((await editions.revisions(1, 'a.x'))[0]).toEqual({
       ...{ iso3: 'DEU', year: 2000, kind: 'changed', old_value: 1, new_value: 1.5 },
       ...{ old_ci_lo: null, new_ci_lo: null, old_ci_hi: null, new_ci_hi: null },
       ...{ old_status: null, new_status: null, old_projected: false, new_projected: false },
     });
-    expect(withdrawn).toMatchObject({ old_value: 2, new_value: null, new_status: null, new_projected: null });
+    const withdrawn = (await editions.revisions(1, 'a.x')).find(({ year }) => year === 2006);
+    expect(withdrawn).toMatchObject({ old_value: 6, new_value: null, new_status: null, new_projected: null });
   });
 
   it('follow a series under its new id; a rename alone revises nothing', async () => {

@@ -74,11 +74,8 @@ async function served(): Promise<Cell[][]> {
   return [Object.keys(data[0]), ...data.map((row: Record<string, Cell>) => Object.values(row))];
 }
 
-describe('a linked sheet of LibreOffice', () => {
-  let sheet: LinkedSheet;
-  beforeAll(async () => {
-    sheet = await LinkedSheet.prepare(await useDirectory());
-  });
+describe('a linked sheet of LibreOffice', async () => {
+  const sheet = await LinkedSheet.prepare(await useDirectory());
 
   test('shows the figures, and those of the next edition once it is refreshed: each paid once', async () => {
     const { url, price } = await makeFeed(owner);

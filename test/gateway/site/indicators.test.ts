@@ -8,6 +8,7 @@ import { choicesIn, linksOf, listedBy, sectionOf, textOf } from './page-text.ts'
 import { testService } from './test-service.ts';
 
 const service = testService();
+const { service: derived } = await startDerived();
 
 /** Ids of a list of the API, in its order. */
 const idsAt = async (path: string): Promise<string[]> =>
@@ -76,7 +77,6 @@ describe('/indicators', () => {
   });
 
   test('opens a hit with a group as one place where the series aggregates, and draws its figures', async () => {
-    const { service: derived } = await startDerived();
     const [group] = EDITION_GROUPS.groups;
     const words = `${PEOPLE} Sub-Saharan Africa Kenya`;
     const { text } = await derived.get(`/indicators?q=${encodeURIComponent(words)}`);

@@ -19,7 +19,7 @@ import {
   type ColumnType,
   type Encoder,
   fileMetadata,
-  missingIn,
+  NO_FLAG,
   NO_WORD,
   type TextVector,
   type Vector,
@@ -93,9 +93,18 @@ function toArrowData(vector: Vector, length: number): Data {
   return makeData({ type: TYPES.double, ...props, data: vector.values.subarray(0, length) });
 }
 
+function missingIn(vector: Vector): ((row: number) => boolean) | null {
+  if (vector.type === 'text') return (row) => vector.codes[row] === NO_WORD;
+  if (vector.type === 'double') return (row) => Number.isNaN(vector.values[row]);
+  if (vector.type === 'boolean') return (row) => vector.values[row] === NO_FLAG;
+  const { nullAs, values } = vector;
+  return nullAs === null ? null : (row) => values[row] === nullAs;
+}
+
 /** No bitmap where nothing is missing. */
 function validityOf(vector: Vector, rows: number): { nullCount: number; nullBitmap?: Uint8Array } {
   const isMissing = missingIn(vector);
+  if (isMissing === null) return { nullCount: 0 };
   let nullCount = 0;
   for (let row = 0; row < rows; row += 1) if (isMissing(row)) nullCount += 1;
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap: bitmap(rows, (row) => !isMissing(row)) };

@@ -19,7 +19,8 @@ import {
   type ColumnType,
   type Encoder,
   fileMetadata,
-  missingIn,
+  NO_FLAG,
+  NO_WORD,
   type Vector,
 } from './table.ts';
 
@@ -316,14 +317,37 @@ const LEVEL_RUNS = new Scratch(Uint8Array);
 
 function presenceOf(vector: Vector, rows: number): Presence {
   const levels = LEVELS.of(rows);
-  const isMissing = missingIn(vector);
+  const present = vector.type === 'double' ? markNumbers(vector.values, levels) : markCodes(vector, levels);
+  return { rows, present, levels: present === rows || present === 0 ? null : levels };
+}
+
+// Two plain loops: a call for each cell takes six times as long.
+
+/** @returns how many are present */
+function markNumbers(values: Float64Array, levels: Uint8Array): number {
   let present = 0;
-  for (let row = 0; row < rows; row += 1) {
-    const level = isMissing(row) ? 0 : 1;
+  for (let row = 0; row < levels.length; row += 1) {
+    const level = Number.isNaN(values[row]) ? 0 : 1;
     levels[row] = level;
     present += level;
   }
-  return { rows, present, levels: present === rows || present === 0 ? null : levels };
+  return present;
+}
+
+/** @returns how many are present */
+function markCodes(vector: Exclude<Vector, { type: 'double' }>, levels: Uint8Array): number {
+  const [codes, missing] =
+    vector.type === 'text'
+      ? [vector.codes, NO_WORD]
+      : [vector.values, vector.type === 'boolean' ? NO_FLAG : vector.nullAs];
+  if (missing === null) return levels.length;
+  let present = 0;
+  for (let row = 0; row < levels.length; row += 1) {
+    const level = codes[row] === missing ? 0 : 1;
+    levels[row] = level;
+    present += level;
+  }
+  return present;
 }
 
 /** In the hybrid of runs and packed bits; most columns are one run. */

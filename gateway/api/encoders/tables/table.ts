@@ -135,14 +135,6 @@ export function textVector(texts: readonly (string | null)[]): TextVector {
   return { type: 'text', words: [...known.keys()], codes };
 }
 
-/** Whether a row has no value. */
-export function missingIn(vector: Vector): (row: number) => boolean {
-  if (vector.type === 'text') return (row) => vector.codes[row] === NO_WORD;
-  if (vector.type === 'double') return (row) => Number.isNaN(vector.values[row]);
-  if (vector.type === 'boolean') return (row) => vector.values[row] === NO_FLAG;
-  return (row) => vector.values[row] === vector.nullAs;
-}
-
 /** A bit a row, the lowest first. */
 export function bitmap(rows: number, isSet: (row: number) => boolean): Uint8Array {
   const bytes = new Uint8Array(Math.ceil(rows / 8));

@@ -72,11 +72,13 @@ function documentReader({ current, log, publicUrl }: DescriptionDependencies) {
   return async (prefix: string, format: string | undefined): Promise<Buffer> => {
     const snapshot = current();
     if (made?.snapshot !== snapshot) made = begin(snapshot);
-    const { bodies, examples } = made;
+    const { bodies } = made;
+    // Before the look for a body, so that those who wait together build it once.
+    const examples = await made.examples;
     const name = `${prefix} ${format}`;
     const known = bodies.get(name);
     if (known !== undefined) return known;
-    const whole = buildOpenApi(await examples, prefix, publicUrl);
+    const whole = buildOpenApi(examples, prefix, publicUrl);
     const body = Buffer.from(JSON.stringify(format === undefined ? whole : inFormat(whole, format)));
     bodies.set(name, body);
     return body;

@@ -142,20 +142,20 @@ function registerReadings(registry: Registry, { snapshots, metering, now }: Meas
     'Published files that were found to have another content',
     () => snapshots.damages,
   );
-  const gauge = (name: string, help: string, read: () => number | undefined, isMax = false): void => {
+  type Read = () => number | undefined;
+  const gauge = (name: string, help: string, read: Read, aggregator: 'sum' | 'max' = 'sum'): void => {
     const collect = (): void => {
       const value = read();
       if (value === undefined) made.reset();
       else made.set(value);
     };
-    const aggregator = isMax ? 'max' : 'sum';
     const made = new Gauge({ name, help, aggregator, registers: [registry], collect });
   };
   const age_s = (): number | undefined => {
     const snapshot = snapshots.current();
     return snapshot ? (now() - Date.parse(snapshot.catalogue.generatedAt)) / 1000 : undefined;
   };
-  gauge('almanac_snapshot_age_seconds', 'Age of the data that is served', age_s, true);
+  gauge('almanac_snapshot_age_seconds', 'Age of the data that is served', age_s, 'max');
   const observations = () => snapshots.current()?.observations;
   gauge('almanac_hot_cache_bytes', 'Memory of hot indicators', () => observations()?.hotBytes);
   gauge('almanac_hot_cache_hits', 'Reads served from hot indicators', () => observations()?.counts.hits);

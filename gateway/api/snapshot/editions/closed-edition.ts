@@ -71,6 +71,7 @@ export class ClosedEdition implements Edition {
   readonly #derivations: Derivations;
   readonly #profiles: ByteCache<CountryProfile>;
   readonly #catalogue = once(() => this.#readCatalogue());
+  readonly #latestNames = once(() => this.#files.namesIn(LATEST_FOLDER));
 
   private constructor(
     files: SnapshotFiles,
@@ -262,7 +263,7 @@ export class ClosedEdition implements Edition {
   }
 
   async #latestOf(iso3: string): Promise<LatestRow[]> {
-    const names = await this.#files.namesIn(LATEST_FOLDER);
+    const names = await this.#latestNames();
     if (names.length === 0) return [];
     const chunks = await this.#files.use(names, (paths) =>
       this.#shared.queries.run(LATEST_SQL, { files: listValue(paths), iso3 }, LATEST_TYPES),

@@ -73,7 +73,7 @@ type Series = ReadonlyMap<string, Figure>;
 const keyOf = ({ iso3, year }: Pick<Revision, 'iso3' | 'year'>): string => `${iso3} ${year}`;
 
 function toFigure([value, ci_lo, ci_hi, status, projected]: Cells): Figure | null {
-  return value === null ? null : ({ value, ci_lo, ci_hi, status, projected } as Figure);
+  return value === null ? null : ({ value, ci_lo, ci_hi, status, projected: projected === true } as Figure);
 }
 
 const isSame = (a: Figure, b: Figure): boolean =>

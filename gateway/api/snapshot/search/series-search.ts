@@ -66,9 +66,20 @@ const SIGN = /[._\d]/;
 const DIVIDING = ['growth', 'per person', 'urban', 'rural', 'nonresident'];
 /** Most statistics of work and literacy are of adults: that is the undivided total. */
 const ADULTS = '15+';
-const AGE_STEMS = 'youth adult elderli children infant newborn under5 adolesc ag old pupil primari'.split(
-  ' ',
-);
+const AGE_STEMS = [
+  'youth',
+  'adult',
+  'elderli',
+  'children',
+  'infant',
+  'newborn',
+  'under5',
+  'adolesc',
+  'ag',
+  'old',
+  'pupil',
+  'primari',
+];
 
 /** One stem of a phrase, with the stems that may be meant and how well each stands for it. */
 interface Term {

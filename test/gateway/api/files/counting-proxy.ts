@@ -1,6 +1,6 @@
 /** The public address of a service in a test: it passes requests on and counts them and the bytes of their answers. */
 import { createServer, request, type Server } from 'node:http';
-import { listen } from '../../../listen.ts';
+import { type Listening, listen } from '../../../listen.ts';
 
 export interface Passed {
   method: string;
@@ -14,14 +14,16 @@ export interface Passed {
 }
 
 export class CountingProxy {
-  declare readonly url: string;
-  declare readonly stop: () => Promise<void>;
+  readonly url: string;
+  readonly stop: () => Promise<void>;
   /** In the order of their answers. */
   readonly passed: Passed[] = [];
   /** Of the service. */
   port = 0;
 
-  private constructor(server: Server) {
+  private constructor(server: Server, { url: own, stop }: Listening) {
+    this.url = own;
+    this.stop = stop;
     server.on('request', ({ method = '', url = '', headers }, response) => {
       const options = { host: '127.0.0.1', port: this.port, method, path: url, headers };
       const sent = request(options, (answer) => {
@@ -44,8 +46,7 @@ export class CountingProxy {
 
   static async start(): Promise<CountingProxy> {
     const server = createServer();
-    const { url, stop } = await listen(server);
-    return Object.assign(new CountingProxy(server), { url, stop });
+    return new CountingProxy(server, await listen(server));
   }
 
   /** What was counted since it was last taken. */

@@ -21,7 +21,12 @@ interface Asked extends Partial<LeaseTerms> {
 }
 
 const TERMS: LeaseTerms = {
-  ...{ object: FILE, edition: 'e1', bytes: SIZE, allowance: ALLOWANCE, follows: false, looks: false },
+  object: FILE,
+  edition: 'e1',
+  bytes: SIZE,
+  allowance: ALLOWANCE,
+  follows: false,
+  looks: false,
 };
 const call = ({ call: send }: Customer, { pin = 'file', price = PRICE, ...asked }: Asked = {}) =>
   send({ price, rows: price, file: { pin, lease: { ...TERMS, ...asked } } });
