@@ -94,7 +94,7 @@ export const laterEdition = (a: string | null, b: string | null | undefined): st
 const FAILURE_LIMIT = 5;
 
 interface OpenPart {
-  /** The slugs of its series, to report when it fails while it is read. Default: that of the part. */
+  /** The slugs of its series, to report when it fails while it is read. Default, also when empty: that of the part. */
   slugs?: readonly string[];
   items: AsyncIterable<SourceItem> | Iterable<SourceItem>;
 }
@@ -151,7 +151,7 @@ export async function* readParts<Part>(
     let slugs: readonly string[] = [slugOf(part)];
     try {
       const opened = await open(part);
-      slugs = opened.slugs ?? slugs;
+      if (opened.slugs?.length) slugs = opened.slugs;
       for await (const item of opened.items) {
         claimSlug(item, number, owners);
         yield item;

@@ -91,11 +91,13 @@ export async function guessSource(
 }
 
 async function sampleTable(name: string, open: () => Promise<CsvTable>, isPlace: IsPlace): Promise<Sample> {
+  let header: readonly string[] = [];
   try {
-    const { header, batches } = await open();
+    const table = await open();
+    header = table.header;
     const known = header.map(() => new Set<string>());
     let rows = 0;
-    for await (const batch of batches) {
+    for await (const batch of table.batches) {
       for (const [at, cell] of batch.flatMap((row) => [...row.entries()]))
         if (!NUMBER.test(cell) && isPlace(cell)) known[at]?.add(cell);
       rows += batch.length;
@@ -110,7 +112,8 @@ async function sampleTable(name: string, open: () => Promise<CsvTable>, isPlace:
     return { name, header, form: ofProvider ?? header.join('\n'), hasYears, places };
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    return { name, header: [], form: '', hasYears: false, places: -1 };
+    // Rows of a World Bank download do not fit the first line of its preamble.
+    return { name, header, form: formOf(header) ?? '', hasYears: false, places: -1 };
   }
 }
 

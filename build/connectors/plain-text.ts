@@ -7,9 +7,23 @@ import type { CatalogueEntry, NamedSource } from '../../data/schema/lake.ts';
 const TAG =
   /<\/?(a|b|i|u|p|br|em|li|ol|ul|td|th|tr|div|img|sub|sup|span|code|table|strong|small|h[1-6])\b[^<>]*>/gi;
 const ENTITIES: Record<string, string> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', hellip: '…', times: '×' },
-  ...{ ndash: '–', mdash: '—', lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', deg: '°' },
-  ...{ euro: '€', pound: '£' },
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  ndash: '–',
+  mdash: '—',
+  hellip: '…',
+  lsquo: '‘',
+  rsquo: '’',
+  ldquo: '“',
+  rdquo: '”',
+  euro: '€',
+  pound: '£',
+  deg: '°',
+  times: '×',
 };
 const HIGHEST_CODE_POINT = 0x10ffff;
 

@@ -10,7 +10,13 @@ import { worldBankApi } from './world-bank-api.ts';
 import { worldBankCsv } from './world-bank-csv.ts';
 
 const ALL: readonly Connector[] = [
-  ...[ddf, frictionless, owidGrapher, sdmxCsv, whoGho, worldBankApi, worldBankCsv],
+  ddf,
+  frictionless,
+  owidGrapher,
+  sdmxCsv,
+  whoGho,
+  worldBankApi,
+  worldBankCsv,
   createCombinedConnector(findConnector),
 ];
 

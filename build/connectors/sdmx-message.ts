@@ -206,7 +206,8 @@ export interface SdmxReader {
 /** The dimensions whose codes identify a series. */
 function findIndicator(components: Components, settings: SdmxSettings): Component[] {
   if (settings.indicator) return settings.indicator.map((id) => requireComponent(components, id));
-  return [findComponent(components, undefined, INDICATORS) ?? []].flat();
+  const usual = findComponent(components, undefined, INDICATORS);
+  return usual ? [usual] : [];
 }
 
 function slugOfFile(path: string): string {
@@ -214,7 +215,7 @@ function slugOfFile(path: string): string {
   return toSlug(file.replace(/\.csv$/i, ''));
 }
 
-/** Resolves the columns of one message. @throws {CsvError} for one that is required, or that the definition names, and missing. */
+/** Resolves the columns of one message. @throws {CsvError} for a missing column that is required or that the definition names. */
 export function createSdmxReader(
   columns: readonly string[],
   settings: SdmxSettings,

@@ -226,12 +226,13 @@ async function collectRows(
     const batches = (isCsv ? fetchCodedCsv : fetchOdata)(upstream, expandReference(pattern, code));
     for await (const { rows, reference } of batches) {
       signal.throwIfAborted();
+      // Before any row is selected: a file of mixed indicators is told as such.
+      const other = rows.find(({ indicator }) => indicator !== code);
+      if (other)
+        throw new ResponseError(
+          `${reference}: a row of ${other.indicator || 'no indicator'} instead of ${code}`,
+        );
       for (const row of rows) {
-        if (row.indicator !== code) {
-          throw new ResponseError(
-            `${reference}: a row of ${row.indicator || 'no indicator'} instead of ${code}`,
-          );
-        }
         const { splitCodes, excluded } = select(row);
         const key = splitCodes.join('_');
         const known = series.get(key);

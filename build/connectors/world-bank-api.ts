@@ -57,16 +57,29 @@ const NOT_A_UNIT =
 const LEADING_NOTE =
   /^(?:BoP|DOD|NFL|TDS|INT|AMT|UND|DIS|COM|includes gold|(?:modeled|national) estimate),\s*/i;
 
-/** Top-level brackets, which may hold others: "a (b (c)) (d)" has "b (c)" and "d". */
-const BRACKETS = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)/g;
+/** The contents of the top-level brackets of a name: "a (b (c)) (d)" has "b (c)" and "d". */
+function findBrackets(name: string): string[] {
+  const found: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = 0; at < name.length; at += 1) {
+    if (name[at] === '(') {
+      if (depth === 0) start = at + 1;
+      depth += 1;
+    } else if (name[at] === ')' && depth > 0) {
+      depth -= 1;
+      if (depth === 0) found.push(name.slice(start, at).trim());
+    }
+  }
+  return found;
+}
 
 /**
  * The unit in an indicator's name, where the World Bank puts it in brackets: "GDP (current US$)", "Unemployment, total
  * (% of total labor force) (modeled ILO estimate)". Null where no bracket is a unit.
  */
 export function unitFromName(name: string): string | null {
-  const inside = [...name.matchAll(BRACKETS)].map(([, text = '']) => text.trim());
-  const units = inside.filter((text) => text !== '' && !NOT_A_UNIT.test(text));
+  const units = findBrackets(name).filter((text) => text !== '' && !NOT_A_UNIT.test(text));
   return units.at(-1)?.replace(LEADING_NOTE, '') || null;
 }
 

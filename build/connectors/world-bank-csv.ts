@@ -25,7 +25,7 @@ import { openZip, ZIP_LIMITS, type ZipArchive } from './zip.ts';
 const MEGABYTE = 1024 * 1024;
 
 const worldBankCsvSettings = z.strictObject({
-  /** Zips or CSV files, newest edition first. The metadata file (`notes`) of an unpacked `API_*.csv` is found by name. */
+  /** Zips or CSV files, at least one, newest edition first. The metadata file (`notes`) of an unpacked `API_*.csv` is found by name. */
   files: listOf(z.strictObject({ path: z.string(), notes: z.string().optional() }), 'path').default([]),
   /** A text file that lists such files, one relative path per line. Read after `files`. */
   index: z.string().optional(),

@@ -146,9 +146,11 @@ it('fails a series on a page with the rows of the one before', async () => {
   const [paging, rows] = (await first.json()) as [object, object[]];
   const again = json([{ ...paging, page: 2 }, rows]);
   const removeFault = modern.fail({ on: /all\/indicator\/A\.GOOD.*page=2/, do: again });
-  const { failed } = await read(modern);
+  const { series, failed } = await read(modern);
   removeFault();
+  expect([...failed.keys()]).toEqual(['A.GOOD']);
   expect(failed.get('A.GOOD')).toContain('repeats the page before');
+  expect(series.get('B.GOOD')?.rows).toEqual(EXPECTED);
 });
 
 it('fails a series with an unknown licence, because it may be excepted', async () => {

@@ -36,6 +36,14 @@ const SDMX =
 const GHO =
   'GHO,PUBLISHSTATE,YEAR,COUNTRY,Display Value,Numeric,Low,High,Comments\nA_1,PUBLISHED,2000,FRA,1,1,,,\n';
 
+const BANK = `"Data Source","WDI",
+
+"Last Updated Date","2024-10-24",
+
+"Country Name","Country Code","Indicator Name","Indicator Code","2000","2001",
+"France","FRA","Births","B","1","2",
+`;
+
 describe('inspect', () => {
   it.each<[string, Record<string, string>, Record<string, unknown>, { series: number; rows: number }]>([
     [
@@ -52,6 +60,12 @@ describe('inspect', () => {
     ],
     ['a column per year', { 'years.csv': YEARS }, { places: ['names'] }, { series: 1, rows: 4 }],
     ['SDMX-CSV', { 'a.csv': SDMX }, { connector: 'sdmx-csv' }, { series: 2, rows: 3 }],
+    [
+      'an unpacked download of the World Bank',
+      { 'bank.csv': BANK },
+      { connector: 'world-bank-csv' },
+      { series: 1, rows: 2 },
+    ],
     ['exports of the GHO', { 'A_1.csv': GHO }, { connector: 'who-gho' }, { series: 1, rows: 1 }],
     [
       'DDFcsv with keys of its own',
