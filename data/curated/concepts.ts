@@ -192,7 +192,6 @@ function checkStated(
 
 const shown = (value: unknown): string => (value === null || value === undefined ? 'none' : String(value));
 
-/** The words by which people ask for a concept. */
 /**
  * What the gateway needs of concepts to find them, unchecked: names, series, and the phrases of `synonyms.csv`.
  * @param dir the directory of curated data.

@@ -71,8 +71,8 @@ function verifyFile(
   rows: string | null,
 ): { verified: Verified | VerifiedDerivation; said: string[] } {
   const receipt = dataOf(parseJson(text));
-  const isDerivation = Object(receipt).format === DERIVATION_FORMAT;
-  if (isDerivation) {
+  const isObject = typeof receipt === 'object' && receipt !== null && !Array.isArray(receipt);
+  if (isObject && receipt.format === DERIVATION_FORMAT) {
     if (rows !== null) throw new TypeError('--rows is of receipts of one row');
     const verified = verifyDerivation(text, keys);
     return { verified, said: describeDerived(verified) };

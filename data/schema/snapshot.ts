@@ -360,8 +360,8 @@ export type Additions = {
 export const excerptFile = (indicatorId: string): string => `excerpts/${indicatorId}.json`;
 
 /**
- * `excerpts/<indicator id>.json`: the rows that the page of an indicator shows unless more is asked for, by country, then year. They are those of its
- * Parquet file, which takes several times as long to read. Compressed with zstd.
+ * `excerpts/<indicator id>.json`: the rows that the page of an indicator shows unless more is asked for, by country, then
+ * year. They are those of its Parquet file, which takes several times as long to read. Compressed with zstd.
  */
 export interface StoredExcerpt {
   /** The year of which it has the rows of all countries: the latest one. Null for a series without figures. */
