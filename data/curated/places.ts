@@ -76,6 +76,9 @@ export function loadPlaces(file: string, spine: Spine, problems: Problems) {
       }
       return UNKNOWN;
     },
+    /** Everything that the schemes list, as it is compared. */
+    codesIn: (wanted: readonly string[]): string[] =>
+      wanted.flatMap((scheme) => [...(schemes.get(scheme)?.keys() ?? [])]),
     /** What the schemes list, as it is compared, with the country that it stands for; a country's own names first. */
     countriesIn: (wanted: readonly string[]) =>
       wanted.flatMap((scheme) =>

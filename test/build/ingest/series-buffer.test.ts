@@ -31,7 +31,7 @@ function resolve(_schemes: readonly string[], code: string): Place {
 
 function judge(rows: RawObservation[], bounds: { min?: number; max?: number } = {}) {
   const rejects = new Rejects();
-  const table = { resolve, schemes: new Set<string>(), countriesIn: () => [] };
+  const table = { resolve, schemes: new Set<string>(), codesIn: () => [], countriesIn: () => [] };
   const places = new PlaceIndex({ countries: CODES.map(country), places: table }, ['iso3']);
   const buffer = new SeriesBuffer(places, rejects);
   buffer.start(bounds);

@@ -1,6 +1,6 @@
 /** Places, groups and years that somebody names among other words (“Kenya life expectancy 1990”), and the words without them. */
 import type { Edition } from '../../snapshot/snapshot.ts';
-import { findNamed, GROUP_MARK, GROUPS } from './place-names.ts';
+import { findNamed, GROUP_MARK, GROUPS, mayBeginName } from './place-names.ts';
 
 /** The most words of a name. */
 const NAME_WORDS = 7;
@@ -46,8 +46,13 @@ export function placesInWords(sent: string, edition: Pick<Edition, 'countriesByC
   };
 }
 
+const NO_NAME = { length: 0, places: [] };
+
 /** How many words the name has, or 0, and all that it may mean: ISO3 codes, and groups by `@` and id. None of a former state. */
 function longestName(words: readonly string[]): { length: number; places: readonly string[] } {
+  const [first = ''] = words;
+  // People's Republic, and Kenya's.
+  if (!mayBeginName(first) && !mayBeginName(first.replaceAll(AROUND, ''))) return NO_NAME;
   for (let length = words.length; length > 0; length -= 1) {
     const name = words.slice(0, length).join(' ').replaceAll(AROUND, '');
     const isWord = name !== name.toUpperCase() && SHORT_NAME.test(name.replaceAll(' ', ''));
@@ -59,5 +64,5 @@ function longestName(words: readonly string[]): { length: number; places: readon
     if (found.kind === 'ambiguous') return { length, places: found.meant };
     if (found.kind !== 'unknown') return { length, places: [] };
   }
-  return { length: 0, places: [] };
+  return NO_NAME;
 }
