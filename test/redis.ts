@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from '../data/runtime/redis.ts';
+import { stopAfterTests } from './after-tests.ts';
 import type { TestCluster } from './redis-cluster.ts';
 import { appendOnly, atSocket, connected, end, launch, untilUp } from './redis-server.ts';
 import { leaseRedis } from './shared-redis.ts';
@@ -117,6 +118,9 @@ export async function startRedis({
   const url = `unix://${lease.socket}`;
   return asTestRedis({ url, connect: () => connected(url), close: lease.release });
 }
+
+/** The same, stopped after the tests of the file or suite. */
+export const useRedis = (options?: RedisOptions): Promise<TestRedis> => stopAfterTests(startRedis(options));
 
 async function useCluster(cluster: TestCluster): Promise<TestRedis> {
   const redis = await cluster.connect();

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Cluster } from 'ioredis';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { COMMANDS } from '../../admin/cli.ts';
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
@@ -15,7 +15,7 @@ import { parseOverrides } from '../../data/schema/operator-changes.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { AuditLog, PENDING_TIMEOUT_MS } from '../../gateway/commerce/history/audit-log.ts';
-import { NOON, startAdmin, tokenOf } from './harness.ts';
+import { NOON, tokenOf, useAdmin } from './harness.ts';
 
 const AUDIT_SHA = hash('sha1', readFileSync('gateway/commerce/history/lua/audit.lua', 'utf8'));
 
@@ -32,7 +32,7 @@ function dieBeforeAuditEntry(client: RedisClient): void {
   });
 }
 
-const service = await startAdmin();
+const service = await useAdmin();
 const operator = await service.signedIn();
 const { accounts, requests, client } = service;
 const { account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' });
@@ -47,7 +47,6 @@ reporter.onRun({ ...emptyRecord('held', 'undp', NOON), status: 'suspicious', fin
 reporter.onRun(emptyRecord('live', 'imf', NOON));
 await reporter.flush();
 await reporter.close();
-afterAll(() => service.stop());
 afterEach(() => vi.restoreAllMocks());
 
 /** The log's entries once unconfirmed changes are settled. */

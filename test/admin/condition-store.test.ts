@@ -5,10 +5,9 @@ import { ConditionStore } from '../../admin/condition-watch.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Condition, OperatorAlert } from '../../gateway/commerce/notifications/alerts/operator-alert.ts';
-import { stopAfterTests } from '../after-tests.ts';
-import { flushRedis, startRedis } from '../redis.ts';
+import { flushRedis, useRedis } from '../redis.ts';
 
-const redis = await stopAfterTests(startRedis());
+const redis = await useRedis();
 
 const NAMES = ['held-run:who', 'held-run:fao', 'books:accounts', 'stale-provider:who'];
 const KINDS = ['held-run', 'books', 'stale-provider'];

@@ -8,9 +8,9 @@ import { emptyRecord } from '../../build/lake/provider-lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
-import { hiddenTokens, NOON, startAdmin, wordsOf } from './harness.ts';
+import { hiddenTokens, NOON, useAdmin, wordsOf } from './harness.ts';
 
 const OTHER_SNAPSHOT = '20261119T020000Z-0000abcd';
 
@@ -32,7 +32,7 @@ async function writeSmallSnapshot(directory: string): Promise<string> {
 const directory = await useDirectory();
 await publishFixture(directory);
 const served = await writeSmallSnapshot(directory);
-const service = await stopAfterTests(startAdmin({ SNAPSHOT_DIR: directory }));
+const service = await useAdmin({ SNAPSHOT_DIR: directory });
 const operator = await service.signedIn();
 const { accounts, requests, client } = service;
 const { account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' });

@@ -1,11 +1,10 @@
 /** POST /admin/users/{user_id}/credits: the interface's rules, the idempotency key `idem`, and refusals. */
-import { afterAll, expect, it } from 'vitest';
-import { hiddenTokens, startAdmin, tokenOf, wordsOf } from './harness.ts';
+import { expect, it } from 'vitest';
+import { hiddenTokens, tokenOf, useAdmin, wordsOf } from './harness.ts';
 
 let created = 0;
-const service = await startAdmin();
+const service = await useAdmin();
 const operator = await service.signedIn();
-afterAll(() => service.stop());
 
 async function account(credits: number): Promise<string> {
   const email = `person-${created++}@example.org`;

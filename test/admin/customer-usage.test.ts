@@ -1,11 +1,10 @@
 /** Usage by customer and by indicator, against what the customers really called. */
 import { parse } from 'csv-parse/sync';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
-import { startAdmin, wordsOf } from './harness.ts';
+import { useAdmin, wordsOf } from './harness.ts';
 
-const service = await startAdmin();
-afterAll(() => service.stop());
+const service = await useAdmin();
 
 const IDS = [...(service.snapshots.current()?.catalogue.indicators.values() ?? [])]
   .filter(({ record }) => record.access_tier === 'open')

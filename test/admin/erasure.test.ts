@@ -1,6 +1,6 @@
 /** Privacy requests that operators close: an erasure is done only when the account really was erased. */
 import { randomBytes } from 'node:crypto';
-import { afterAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { FeedStore } from '../../gateway/api/metering/feeds.ts';
@@ -20,13 +20,12 @@ import { EndpointStore } from '../../gateway/commerce/notifications/webhooks/end
 import { Erasures } from '../../gateway/commerce/privacy/erasures.ts';
 import { ExportFiles } from '../../gateway/commerce/privacy/export-files.ts';
 import { silentLog } from '../redis.ts';
-import { type AdminService, startAdmin, wordsOf } from './harness.ts';
+import { type AdminService, useAdmin, wordsOf } from './harness.ts';
 
 let people = 0;
 
-const service = await startAdmin();
+const service = await useAdmin();
 const operator = await service.signedIn('operator');
-afterAll(() => service.stop());
 
 const storesOf = ({ client, clock }: AdminService) => ({
   redis: client,

@@ -10,16 +10,15 @@ import {
   JobQueue,
   startJobWorker,
 } from '../../gateway/commerce/notifications/jobs/queue.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { keysMatching, silentLog } from '../redis.ts';
-import { startAdmin, wordsOf } from './harness.ts';
+import { useAdmin, wordsOf } from './harness.ts';
 
 let isBroken = true;
 const done: unknown[] = [];
 /** What `Object.hasOwn` looks for. */
 const OWN = { configurable: true, enumerable: true };
 
-const service = await stopAfterTests(startAdmin());
+const service = await useAdmin();
 const queue = new Queue('account', {
   connection: service.client,
   prefix: redisKeys.jobs,

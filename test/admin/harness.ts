@@ -24,6 +24,7 @@ import { createMailer, type Mailer } from '../../gateway/commerce/notifications/
 import { PasswordHasher } from '../../gateway/commerce/people/passwords.ts';
 import { openPrivacy } from '../../gateway/commerce/privacy/privacy.ts';
 import { PrivacyRequestStore } from '../../gateway/commerce/privacy/request-store.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { SOURCE } from '../gateway/api/metering/harness.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { type RedisOptions, silentLog, startRedis, type TestRedis } from '../redis.ts';
@@ -89,6 +90,10 @@ export async function startAdmin(
   const redis = await startRedis(options);
   return { ...(await startAdminOn(redis, settings, options)), redis };
 }
+
+/** The same, stopped after the tests of the file or suite. */
+export const useAdmin = (...options: Parameters<typeof startAdmin>): Promise<AdminService> =>
+  stopAfterTests(startAdmin(...options));
 
 /** The area on any Redis, which `stop` also stops. Serves the fixture unless `SNAPSHOT_DIR` is set. */
 export async function startAdminOn(

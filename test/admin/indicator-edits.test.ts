@@ -1,11 +1,11 @@
 /** Edits of one indicator by two operators at once: nothing is lost, the original never, and nobody overwrites unseen. */
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseOverrides } from '../../data/schema/operator-changes.ts';
 import { indicatorRecord } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { COUNTRIES, INDICATORS } from '../gateway/fixture-data.ts';
-import { PASSWORD, type Page, startAdmin, type Visitor, wordsOf } from './harness.ts';
+import { PASSWORD, type Page, useAdmin, type Visitor, wordsOf } from './harness.ts';
 
 /** In no snapshot. */
 const ID = 'atlas.gone';
@@ -15,12 +15,11 @@ const ORIGINAL = {
   ...{ higher_is_better: null, featured: false, no_rank: false },
 };
 
-const service = await startAdmin();
+const service = await useAdmin();
 const ann = await service.signedIn();
 await service.operators.put('ben@example.org', 'operator', PASSWORD);
 const ben = service.visitor();
 await ben.signIn('ben@example.org', PASSWORD);
-afterAll(() => service.stop());
 
 async function seedUnpublished(): Promise<void> {
   const stored = { enabled: false, original: ORIGINAL };

@@ -7,16 +7,15 @@ import type { RunRecord } from '../../data/schema/lake.ts';
 import { parseOverrides } from '../../data/schema/operator-changes.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { NOON, startAdmin, tokenOf, wordsOf } from './harness.ts';
+import { NOON, tokenOf, useAdmin, wordsOf } from './harness.ts';
 
 const recordOf = (provider_id: string, run_id: string, more: Partial<RunRecord> = {}): RunRecord => ({
   ...emptyRecord(run_id, provider_id, NOON - 60_000),
   ...more,
 });
 
-const service = await startAdmin();
+const service = await useAdmin();
 const operator = await service.signedIn();
-afterAll(() => service.stop());
 
 describe('indicators', () => {
   let id: string;

@@ -4,8 +4,7 @@ import { expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { emptyRecord } from '../../build/lake/provider-lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { stopAfterTests } from '../after-tests.ts';
-import { NOON, startAdmin } from './harness.ts';
+import { NOON, useAdmin } from './harness.ts';
 
 const EVIL = `=HYPERLINK("http://evil.example")"'><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</title><script>`;
 
@@ -13,7 +12,7 @@ const EVIL = `=HYPERLINK("http://evil.example")"'><img src=x onerror=alert(1)>{{
 const withoutMark = (html: string): string =>
   html.replace(/<img src="\/assets\/icon-[0-9a-f]{12}\.svg" alt="" width="28" height="28">/, '');
 
-const service = await stopAfterTests(startAdmin());
+const service = await useAdmin();
 const operator = await service.signedIn();
 const { accounts, client } = service;
 const account = (

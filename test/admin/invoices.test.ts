@@ -1,18 +1,17 @@
 /** What operators see of invoices: the list of a year, its CSV and PDF files, what is overdue, and gaps in the numbers. */
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { startAdmin, wordsOf } from './harness.ts';
+import { useAdmin, wordsOf } from './harness.ts';
 
 const DAY_MS = 86_400_000;
 
-const service = await startAdmin();
+const service = await useAdmin();
 const { account_id } = await service.accounts.create({ email: 'ann@example.org', name: '=Ann', by: 'test' });
 const orders: string[] = [];
 for (const pack of ['starter', 'starter'])
   orders.push((await service.accounts.orders.create(account_id, pack)).order_id);
 await service.accounts.orders.move(orders[0] ?? '', 'cancelled');
 let operator = await service.signedIn();
-afterAll(() => service.stop());
 
 const problems = async (): Promise<string> => {
   service.clock.ms += DAY_MS;

@@ -1,18 +1,17 @@
 /** Lists of the operator area: sign-ins in the audit log, its filters, orders by customer and number, sorting. */
 import { randomBytes } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { FreeGrants } from '../../gateway/commerce/accounts/free-grants.ts';
 import { type AuditEntry, accountSubject } from '../../gateway/commerce/history/audit-log.ts';
 import { BillingStore } from '../../gateway/commerce/orders/billing-details.ts';
-import { NOON, PASSWORD, startAdmin, type Visitor } from './harness.ts';
+import { NOON, PASSWORD, useAdmin, type Visitor } from './harness.ts';
 
 const EMAIL = 'operator@example.org';
 
-const service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
+const service = await useAdmin({ TRUST_PROXY: '127.0.0.1' });
 const operator = await service.signedIn();
-afterAll(() => service.stop());
 
 const csv = async (path: string): Promise<string[][]> =>
   parse((await operator.get(`${path}${path.includes('?') ? '&' : '?'}format=csv`)).html, { from: 2 });

@@ -1,9 +1,9 @@
 /** The pages on which owners manage operators, and the links by which operators choose a password. */
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { addressDigest } from '../../data/schema/redis-keys.ts';
 import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
 import { flushRedis } from '../redis.ts';
-import { PASSWORD, startAdmin, type Visitor, wordsOf } from './harness.ts';
+import { PASSWORD, startAdmin, useAdmin, type Visitor, wordsOf } from './harness.ts';
 
 const ANN = 'ann@example.org';
 const ANN_PATH = `/admin/operators/${addressDigest(ANN)}`;
@@ -15,8 +15,7 @@ const DAY_MS = 86_400_000;
 const pathOf = (link: string): string => new URL(link).pathname;
 
 const mailbox = new Mailbox();
-const service = await startAdmin({}, { mailer: mailbox });
-afterAll(() => service.stop());
+const service = await useAdmin({}, { mailer: mailbox });
 
 describe('owners', () => {
   let owner: Visitor;

@@ -1,17 +1,16 @@
 /** What each role may do, in any order of changes; stores written before there were owners. */
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../admin/operators.ts';
 import { addressDigest } from '../../data/schema/redis-keys.ts';
 import { flushRedis } from '../redis.ts';
-import { PASSWORD, startAdmin, tokenOf, type Visitor } from './harness.ts';
+import { PASSWORD, tokenOf, useAdmin, type Visitor } from './harness.ts';
 
 const ADDRESSES = ['ann@example.org', 'ben@example.org', 'cem@example.org'];
 const ACTIONS = ['read', 'write', 'manage'] as const;
 type Action = (typeof ACTIONS)[number];
 
-const service = await startAdmin();
-afterAll(() => service.stop());
+const service = await useAdmin();
 
 const who = fc.constantFrom(...ADDRESSES);
 const role = fc.constantFrom(...ROLES);

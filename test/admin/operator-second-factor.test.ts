@@ -1,11 +1,11 @@
 /** The second factor of operators: required or not, cleared by owners and by the command line. */
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { addressDigest } from '../../data/schema/redis-keys.ts';
 import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
 import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
 import { flushRedis } from '../redis.ts';
-import { PASSWORD, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
+import { PASSWORD, tokenOf, useAdmin, type Visitor, wordsOf } from './harness.ts';
 
 const SET_UP = '/admin/second-factor/set-up';
 const CODE = '/admin/sign-in/code';
@@ -13,8 +13,7 @@ const ANN = 'ann@example.org';
 const ANN_PATH = `/admin/operators/${addressDigest(ANN)}`;
 
 const mailbox = new Mailbox();
-const service = await startAdmin({ ADMIN_SECOND_FACTOR: 'required' }, { mailer: mailbox });
-afterAll(() => service.stop());
+const service = await useAdmin({ ADMIN_SECOND_FACTOR: 'required' }, { mailer: mailbox });
 beforeEach(async () => {
   await flushRedis(service.client);
   await service.operators.put('owner@example.org', 'owner', PASSWORD);

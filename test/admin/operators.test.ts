@@ -7,10 +7,10 @@ import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { OperatorStore } from '../../admin/operators.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { AuditLog } from '../../gateway/commerce/history/audit-log.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
-import { startRedis } from '../redis.ts';
+import { useDirectory } from '../after-tests.ts';
+import { useRedis } from '../redis.ts';
 
-const redis = await stopAfterTests(startRedis());
+const redis = await useRedis();
 const client = await redis.connect();
 const operators = new OperatorStore(client, () => 1_000);
 const audit = new AuditLog(client, () => 1_000);

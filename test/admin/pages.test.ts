@@ -1,10 +1,10 @@
 /** Every route of the operator area: what its page shows and which forms it accepts. */
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
-import { NOON, startAdmin, tokenOf, wordsOf } from './harness.ts';
+import { NOON, tokenOf, useAdmin, wordsOf } from './harness.ts';
 
 const ids: string[] = [];
-const service = await startAdmin();
+const service = await useAdmin();
 const operator = await service.signedIn();
 for (const [index, name] of ['Ada Lovelace', 'Grace Hopper', 'ÅSA Öberg'].entries()) {
   service.clock.ms = NOON + index;
@@ -13,7 +13,6 @@ for (const [index, name] of ['Ada Lovelace', 'Grace Hopper', 'ÅSA Öberg'].entr
     (await service.accounts.create({ email, name, verified: true, credits: 100, by: 'test' })).account_id,
   );
 }
-afterAll(() => service.stop());
 
 const csvLines = async (path: string): Promise<string[]> =>
   (await operator.get(path)).html.trim().split('\r\n');

@@ -5,12 +5,12 @@ import { decideFindings } from '../../build/quality/findings.ts';
 import { loadDecisions } from '../../build/runtime/redis-connection.ts';
 import type { QualityFinding } from '../../data/schema/quality.ts';
 import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { silentLog } from '../redis.ts';
-import { startAdmin, wordsOf } from './harness.ts';
+import { useAdmin, wordsOf } from './harness.ts';
 import { ACCEPTED, LAPSED, OPEN, SERIES, UNPUBLISHED } from './quality-findings.ts';
 
-const service = await stopAfterTests(startAdmin());
+const service = await useAdmin();
 let operator = await service.signedIn();
 const LAKE_DIR = await useDirectory();
 const reporter = new RunReporter(service.client, () => service.clock.ms);

@@ -1,15 +1,14 @@
 /** GET /admin/reconcile shows what the reconciliation finds; `reconcile.test.ts` has every kind of corruption. */
-import { afterAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { NOON, startAdmin, wordsOf } from './harness.ts';
+import { NOON, useAdmin, wordsOf } from './harness.ts';
 
 let id: string;
 let email: string;
 let created = 0;
 
-const service = await startAdmin();
+const service = await useAdmin();
 const operator = await service.signedIn();
-afterAll(() => service.stop());
 
 /** Three accounts. Tests corrupt only the last. */
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 /** Sign-in, sessions, CSRF protection and throttling of the operator area. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { safeRedirectPath } from '../../gateway/commerce/people/protected-area.ts';
 import { SESSION_LIFETIME, SessionStore } from '../../gateway/commerce/people/sessions.ts';
 import { flushRedis } from '../redis.ts';
-import { PASSWORD, type Page, startAdmin, tokenOf } from './harness.ts';
+import { PASSWORD, type Page, tokenOf, useAdmin } from './harness.ts';
 
 const COOKIE = 'almanac_admin';
 const ADDRESS = 'operator@example.org';
@@ -17,8 +17,7 @@ const anonymous = ({ html }: Page): string =>
   html.replaceAll(/name="(_csrf|_idempotency|next)" value="[^"]*"/g, '');
 const filled = (url: string): string => url.replaceAll(/:[a-z]+/gi, 'x').replace('/*', '/nothing/here');
 
-const service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
-afterAll(() => service.stop());
+const service = await useAdmin({ TRUST_PROXY: '127.0.0.1' });
 
 describe('access without a session', () => {
   const adminRoutes = () => service.routes.filter(({ url }) => url.startsWith('/admin'));

@@ -3,9 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
-import { startAdmin } from './harness.ts';
+import { useAdmin } from './harness.ts';
 
 const OLDER = 60;
 
@@ -33,7 +33,7 @@ await writeFile(
   join(directory, 'editions', `${ROLLED_BACK}.json`),
   JSON.stringify({ ...manifest, id: ROLLED_BACK }),
 );
-const service = await stopAfterTests(startAdmin({ SNAPSHOT_DIR: directory }));
+const service = await useAdmin({ SNAPSHOT_DIR: directory });
 const operator = await service.signedIn();
 
 const rows = (html: string): string[] =>

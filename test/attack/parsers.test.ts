@@ -11,11 +11,10 @@ import { effectiveUrl } from '../../gateway/api/http/api/http-call.ts';
 import { chooseEncoding } from '../../gateway/api/http/api/negotiation.ts';
 import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
 import { hiddenTokens } from '../admin/harness.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { parserTable } from '../environment.ts';
 import { EventLoopWatchdog, TURN_MAX_MS, threadCpuMs } from '../event-loop-watchdog.ts';
-import { FakeStripe, stripeSettings } from '../gateway/commerce/pages/fake-stripe.ts';
-import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { stripeSettings, useFakeStripe } from '../gateway/commerce/pages/fake-stripe.ts';
+import { useAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { PARSER_INPUTS, type ParserInput } from './parser-inputs.ts';
 import { exchange } from './smuggling.ts';
 
@@ -31,9 +30,9 @@ const REMEMBERED_CODINGS = 256;
 
 const measured = new Map<ParserInput, number>();
 
-const stripe = await stopAfterTests(FakeStripe.start());
+const stripe = await useFakeStripe();
 const wide = { ANONYMOUS_PER_MINUTE: '100000', PAGES_PER_MINUTE: '100000' };
-const harness = await stopAfterTests(startAccountPages({ settings: { ...stripeSettings(stripe), ...wide } }));
+const harness = await useAccountPages({ settings: { ...stripeSettings(stripe), ...wide } });
 const port = Number(new URL(harness.url).port);
 const { key } = await harness.makeKey(await harness.customer());
 const visitor = harness.visitor();

@@ -1,16 +1,15 @@
 /** Fuzzes the public routes from the OpenAPI description: never a 500, internal detail or a wrong charge. */
 import { expect, test } from 'vitest';
 import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { EventLoopWatchdog, TURN_MAX_MS } from '../event-loop-watchdog.ts';
-import { Service } from '../gateway/service.ts';
+import { useService } from '../gateway/service.ts';
 import { OPERATIONS as DESCRIBED } from './cases.ts';
 import { expectValidRequestsAnswered, fuzzPublicRoutes } from './public-fuzz.ts';
 
 const CREDITS = 1_000_000;
 const MANY_SECONDS = 120_000;
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: CREDITS });
 
 test('the description has every operation, and the list of feed links', () => {

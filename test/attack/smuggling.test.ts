@@ -1,13 +1,12 @@
 /** Requests hidden behind others, garbage around requests, and guessed keys. */
 import { expect, test } from 'vitest';
 import { parseKey } from '../../gateway/api/metering/keys.ts';
-import { stopAfterTests } from '../after-tests.ts';
-import { codeOf, Service } from '../gateway/service.ts';
+import { codeOf, useService } from '../gateway/service.ts';
 import { unknownKey, wrongKey } from './guessing.ts';
 import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from './smuggling.ts';
 
 const CREDITS = 100;
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: CREDITS });
 
 test.each(SMUGGLING_SHAPES)('a request hidden behind %s is not answered', async (_name, bytes) => {

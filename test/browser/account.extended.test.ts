@@ -2,12 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../admin/cli.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
-import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/commerce/pages/fake-stripe.ts';
-import { PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { deliver, eventText, stripeSettings, useFakeStripe } from '../gateway/commerce/pages/fake-stripe.ts';
+import { PASSWORD, useAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { readExport } from '../gateway/commerce/pages/read-export.ts';
-import { openBrowser, screenshotPath } from './browser.ts';
+import { screenshotPath, useBrowser } from './browser.ts';
 import { inspect, signInHere, unseenPages, walker } from './page-checks.ts';
 import { walkTeam } from './team-walk.ts';
 import { walkWebhooks } from './webhooks-walk.ts';
@@ -19,20 +18,18 @@ const CONTACT = 'help@almanac.example';
 
 const consoleErrors: string[] = [];
 
-const stripe = await stopAfterTests(FakeStripe.start());
-const harness = await stopAfterTests(
-  startAccountPages({
-    settings: {
-      ...stripeSettings(stripe),
-      FREE_GRANT: '2',
-      WEBHOOK_PRIVATE_TARGETS: 'true',
-      CONTACT_EMAIL: CONTACT,
-      INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
-      INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000\nAlmanac Ltd',
-    },
-  }),
-);
-const browser = await stopAfterTests(openBrowser());
+const stripe = await useFakeStripe();
+const harness = await useAccountPages({
+  settings: {
+    ...stripeSettings(stripe),
+    FREE_GRANT: '2',
+    WEBHOOK_PRIVATE_TARGETS: 'true',
+    CONTACT_EMAIL: CONTACT,
+    INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
+    INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000\nAlmanac Ltd',
+  },
+});
+const browser = await useBrowser();
 const page = await browser.context.newPage();
 const { button, link, heading, go } = walker(page, harness.url);
 page.on('console', (message) => {

@@ -8,11 +8,11 @@ import type { ExcludedIndicator } from '../../data/schema/jobs.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { SecondFactorStore } from '../../gateway/commerce/people/second-factor.ts';
-import { type AdminService, NOON, PASSWORD as OWNER_PASSWORD, startAdmin } from '../admin/harness.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { type AdminService, NOON, PASSWORD as OWNER_PASSWORD, useAdmin } from '../admin/harness.ts';
+import { useDirectory } from '../after-tests.ts';
 import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
 import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
-import { openBrowser } from './browser.ts';
+import { openBrowser, useBrowser } from './browser.ts';
 import { follow, inspect, signIn, signInHere, unseenPages } from './page-checks.ts';
 
 const LAKE = await useDirectory();
@@ -20,7 +20,7 @@ const PASSWORD = 'another horse battery staple';
 
 const mailbox = new Mailbox();
 
-const service = await stopAfterTests(startAdmin({}, { mailer: mailbox, lakeDir: LAKE }));
+const service = await useAdmin({}, { mailer: mailbox, lakeDir: LAKE });
 await service.signedIn('owner');
 const withheld: ExcludedIndicator = {
   ...{ id: 'world-bank.energy-use', name: 'Energy use', unit: 'kg per person', topic: 'energy' },
@@ -28,7 +28,7 @@ const withheld: ExcludedIndicator = {
   detail: 'International Energy Agency: IEA terms and conditions',
 };
 await service.client.set('left-out', JSON.stringify([withheld]));
-const browser = await stopAfterTests(openBrowser());
+const browser = await useBrowser();
 const page = await browser.context.newPage();
 await page.goto(`${service.url}/admin/`);
 await signIn(page, service.url, 'owner@example.org');

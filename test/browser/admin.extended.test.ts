@@ -2,12 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { startAdmin } from '../admin/harness.ts';
+import { useAdmin } from '../admin/harness.ts';
 import { seedAlike, seedRuns, seedUsage } from '../admin/seeds.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { codeAt } from '../gateway/commerce/authenticator.ts';
 import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
-import { openBrowser } from './browser.ts';
+import { useBrowser } from './browser.ts';
 import { follow, inspect, signIn, signInHere, unseenPages } from './page-checks.ts';
 
 /** `admin-decisions.extended.test.ts`, `reader-operator.extended.test.ts` and `connect.extended.test.ts` walk these. */
@@ -23,11 +22,11 @@ const ALERTS = {
 
 const consoleErrors: string[] = [];
 
-const service = await stopAfterTests(startAdmin(ALERTS));
+const service = await useAdmin(ALERTS);
 await service.signedIn();
 const accountId = await seedUsage(service);
 await seedRuns(service);
-const browser = await stopAfterTests(openBrowser());
+const browser = await useBrowser();
 const page = await browser.context.newPage();
 page.on('console', (message) => {
   if (message.type() === 'error') consoleErrors.push(message.text());

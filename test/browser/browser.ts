@@ -9,6 +9,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium } from 'playwright-core';
+import { stopAfterTests } from '../after-tests.ts';
 import { listen } from '../listen.ts';
 
 const ARGUMENTS = [
@@ -79,3 +80,7 @@ export async function startSite(body = ''): Promise<OtherSite> {
   const { url, port, stop } = await listen(server);
   return { url: `${url}/`, localUrl: `http://localhost:${port}/`, [Symbol.asyncDispose]: stop };
 }
+
+/** Closed after the tests of the file or suite. */
+export const useBrowser = (viewport?: Parameters<typeof openBrowser>[0]): Promise<Browser> =>
+  stopAfterTests(openBrowser(viewport));

@@ -12,28 +12,30 @@ import { createInterface } from 'node:readline';
 import tls from 'node:tls';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startAdminOn } from '../admin/harness.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { freePort } from '../free-ports.ts';
 import { Host, type Said } from '../gateway/api/mcp/connecting-host.ts';
 import { CONFORMANCE, CONFORMANCE_PROGRAM } from '../gateway/api/mcp/official-packages.ts';
 import { OAuthClient } from '../gateway/commerce/oauth-client.ts';
-import { PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { PASSWORD, useAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { installNodePackages } from '../node-packages.ts';
-import { startRedis } from '../redis.ts';
-import { openBrowser, startSite } from './browser.ts';
+import { useRedis } from '../redis.ts';
+import { startSite, useBrowser } from './browser.ts';
 import { inspect, signIn, signInHere, walker } from './page-checks.ts';
 
 const HOUR_MS = 3_600_000;
 const QUESTION = { name: 'get_data', args: { indicators: ['alpha.life_expectancy'], countries: ['Kenya'] } };
 const NAME = 'Fact desk';
 
-const redis = await stopAfterTests(startRedis());
-const harness = await stopAfterTests(
-  startAccountPages({ redis, port: await freePort(), settings: { WEBHOOK_PRIVATE_TARGETS: 'true' } }),
-);
+const redis = await useRedis();
+const harness = await useAccountPages({
+  redis,
+  port: await freePort(),
+  settings: { WEBHOOK_PRIVATE_TARGETS: 'true' },
+});
 const ann = await harness.customer('Ann');
 const client_url = await publishClient();
-const browser = await stopAfterTests(openBrowser());
+const browser = await useBrowser();
 const page = await browser.context.newPage();
 const { button, link, heading } = walker(page, harness.url);
 

@@ -2,14 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
-import { Service } from '../gateway/service.ts';
-import { openBrowser } from './browser.ts';
+import { useService } from '../gateway/service.ts';
+import { useBrowser } from './browser.ts';
 import { inspect } from './page-checks.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const key = await service.account({ credits: 10 });
-const browser = await stopAfterTests(openBrowser());
+const browser = await useBrowser();
 
 const open = async (path: string): Promise<Page> => {
   const page = await browser.context.newPage();

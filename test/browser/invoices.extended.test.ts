@@ -2,24 +2,21 @@
 import { readFile } from 'node:fs/promises';
 import { extractText } from 'unpdf';
 import { expect, it } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
-import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/commerce/pages/fake-stripe.ts';
-import { PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
-import { openBrowser } from './browser.ts';
+import { deliver, eventText, stripeSettings, useFakeStripe } from '../gateway/commerce/pages/fake-stripe.ts';
+import { PASSWORD, useAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { useBrowser } from './browser.ts';
 import { inspect, signInHere, walker } from './page-checks.ts';
 
-const stripe = await stopAfterTests(FakeStripe.start());
-const harness = await stopAfterTests(
-  startAccountPages({
-    settings: {
-      ...stripeSettings(stripe),
-      INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
-      INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000\nAlmanac Ltd',
-      ...{ INVOICE_COUNTRY: 'DE', INVOICE_VAT_ID: 'DE123456789', INVOICE_VAT_RATE: '19' },
-    },
-  }),
-);
-const browser = await stopAfterTests(openBrowser());
+const stripe = await useFakeStripe();
+const harness = await useAccountPages({
+  settings: {
+    ...stripeSettings(stripe),
+    INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
+    INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000\nAlmanac Ltd',
+    ...{ INVOICE_COUNTRY: 'DE', INVOICE_VAT_ID: 'DE123456789', INVOICE_VAT_RATE: '19' },
+  },
+});
+const browser = await useBrowser();
 const page = await browser.context.newPage();
 const ann = await harness.customer('Ann');
 const { button, link, heading, go } = walker(page, harness.url);

@@ -3,9 +3,8 @@
  * seen, and moves through the page in the order in which it is read.
  */
 import { describe, expect, it } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
-import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
-import { openBrowser } from './browser.ts';
+import { useAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { useBrowser } from './browser.ts';
 
 const EMAIL = 'keyboard@example.org';
 /** No page of the fixture has more stops. */
@@ -40,10 +39,8 @@ const FOCUS = `(() => {
   };
 })()`;
 
-const harness = await stopAfterTests(
-  startAccountPages({ settings: { PAGES_PER_MINUTE: '100000', PAGES_PER_DAY: '1000000' } }),
-);
-const browser = await stopAfterTests(openBrowser());
+const harness = await useAccountPages({ settings: { PAGES_PER_MINUTE: '100000', PAGES_PER_DAY: '1000000' } });
+const browser = await useBrowser();
 const page = await browser.context.newPage();
 
 const focusOf = (): Promise<Focus | null> => page.evaluate<Focus | null>(FOCUS);

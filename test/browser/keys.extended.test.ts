@@ -1,9 +1,8 @@
 /** Keys in a real browser: made with rules, used by pages of two sites, spent to the limit, rotated, and ended. */
 import type { Page } from 'playwright-core';
 import { afterAll, expect, it } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
-import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
-import { type OtherSite, openBrowser, startSite } from './browser.ts';
+import { useAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { type OtherSite, startSite, useBrowser } from './browser.ts';
 import { inspect } from './page-checks.ts';
 
 const HOUR_MS = 3_600_000;
@@ -18,12 +17,12 @@ async function openSite(): Promise<Page> {
   return opened;
 }
 
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 afterAll(async () => {
   for (const site of sites) await site[Symbol.asyncDispose]();
 });
 const customer = await harness.customer('Ann');
-const browser = await stopAfterTests(openBrowser());
+const browser = await useBrowser();
 /** A page of the customer's site, and one of another. */
 const own = await openSite();
 const other = await openSite();

@@ -6,9 +6,9 @@ import { expect, it } from 'vitest';
 import { TOOLS } from '../../gateway/api/mcp/tools/registry.ts';
 import { stopAfterTests } from '../after-tests.ts';
 import { envelope } from '../gateway/api/mcp/mcp-client.ts';
-import { PUBLIC_URL, Service } from '../gateway/service.ts';
+import { PUBLIC_URL, useService } from '../gateway/service.ts';
 import { sectionOf, textOf } from '../gateway/site/page-text.ts';
-import { openBrowser, screenshotPath, startSite } from './browser.ts';
+import { screenshotPath, startSite, useBrowser } from './browser.ts';
 
 interface Call {
   path: string;
@@ -17,9 +17,9 @@ interface Call {
   body?: string;
 }
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: 100 });
-const browser = await stopAfterTests(openBrowser());
+const browser = await useBrowser();
 const site = await stopAfterTests(startSite());
 const page = await browser.context.newPage();
 await page.goto(site.localUrl);

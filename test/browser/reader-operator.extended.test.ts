@@ -9,16 +9,13 @@ import type { ExcludedIndicator } from '../../data/schema/jobs.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
 import { BillingStore } from '../../gateway/commerce/orders/billing-details.ts';
-import { PASSWORD, startAdmin } from '../admin/harness.ts';
+import { PASSWORD, useAdmin } from '../admin/harness.ts';
 import { ACCEPTED, LAPSED, OPEN, UNPUBLISHED } from '../admin/quality-findings.ts';
-import { stopAfterTests } from '../after-tests.ts';
-import { openBrowser } from './browser.ts';
+import { useBrowser } from './browser.ts';
 import { follow, inspect, signInHere, unseenPages } from './page-checks.ts';
 
 const IEA = 'International Energy Agency: IEA terms and conditions';
-const service = await stopAfterTests(
-  startAdmin({ INVOICE_FROM: 'Example Ltd', INVOICE_PAY_TO: 'IBAN XX00' }),
-);
+const service = await useAdmin({ INVOICE_FROM: 'Example Ltd', INVOICE_PAY_TO: 'IBAN XX00' });
 const { accounts, client, clock } = service;
 
 /** The invoice of a customer who pays under another name, placed weeks ago. */
@@ -66,7 +63,7 @@ const called = await fetch(`${service.url}/v1/data?indicator=${record?.id}&count
 });
 await service.metering.flush();
 await service.operators.put('operator@example.org', 'operator', PASSWORD);
-const browser = await stopAfterTests(openBrowser());
+const browser = await useBrowser();
 const page = await browser.context.newPage();
 const consoleErrors: string[] = [];
 

@@ -8,10 +8,9 @@ import { promisify } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
-import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { useAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { buildStarter } from '../shared-builds.ts';
-import { openBrowser, startSite } from './browser.ts';
+import { startSite, useBrowser } from './browser.ts';
 import { keepScreenshot } from './page-checks.ts';
 import { openCold } from './page-properties.ts';
 
@@ -25,10 +24,11 @@ const UNNAMED =
   /^\s*- (link|button|table|img|combobox|slider|searchbox|textbox|region|navigation|search)(?=:|$| \[)/;
 
 const { snapshots } = await buildStarter();
-const harness = await stopAfterTests(
-  startAccountPages({ snapshots, settings: { PAGES_PER_MINUTE: '100000', PAGES_PER_DAY: '1000000' } }),
-);
-const browser = await stopAfterTests(openBrowser());
+const harness = await useAccountPages({
+  snapshots,
+  settings: { PAGES_PER_MINUTE: '100000', PAGES_PER_DAY: '1000000' },
+});
+const browser = await useBrowser();
 const customer = await harness.customer();
 const { key } = await harness.makeKey(customer);
 

@@ -4,9 +4,9 @@
  */
 import { expect, it } from 'vitest';
 import { stopAfterTests } from '../after-tests.ts';
-import { Service } from '../gateway/service.ts';
+import { useService } from '../gateway/service.ts';
 import { PATTERN_PATHS, startPatternPages } from '../gateway/web/patterns/pattern-pages.ts';
-import { openBrowser, startSite } from './browser.ts';
+import { startSite, useBrowser } from './browser.ts';
 import { inspect } from './page-checks.ts';
 import { openCold } from './page-properties.ts';
 import { SITE_PAGES } from './site-paths.ts';
@@ -17,9 +17,9 @@ const WIDTHS_OF_SHAPES =
   "[...document.querySelectorAll('use')].map((use) => use.getBoundingClientRect().width)";
 const FILLS = "[...document.querySelectorAll('.world > g')].map((group) => getComputedStyle(group).fill)";
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const patterns = await stopAfterTests(startPatternPages());
-const browser = await stopAfterTests(openBrowser());
+const browser = await useBrowser();
 
 /** With what the browser refuses to load or run, but for the status of a page that is missing. */
 async function newPage() {

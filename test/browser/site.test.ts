@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
-import { PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { useDirectory } from '../after-tests.ts';
+import { PASSWORD, useAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { BREAKS, EDITION_GROUPS, GROUP_FIGURES, INVENTED, OUTPUT, PEOPLE } from '../gateway/derived-world.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
-import { Service } from '../gateway/service.ts';
-import { openBrowser } from './browser.ts';
+import { useService } from '../gateway/service.ts';
+import { useBrowser } from './browser.ts';
 
 const runProgram = promisify(execFile);
 const EMAIL = 'visitor@example.org';
@@ -18,10 +18,8 @@ const SECOND = 'second@example.org';
 const indicator = { id: 'alpha.child_mortality', name: 'Child mortality' };
 const codes = ['KEN', 'DEU', 'USA'];
 
-const harness = await stopAfterTests(
-  startAccountPages({ settings: { PAGES_PER_MINUTE: '100000', PAGES_PER_DAY: '1000000' } }),
-);
-const browser = await stopAfterTests(openBrowser());
+const harness = await useAccountPages({ settings: { PAGES_PER_MINUTE: '100000', PAGES_PER_DAY: '1000000' } });
+const browser = await useBrowser();
 const page = await browser.context.newPage();
 
 /** A page that runs no script. */
@@ -241,7 +239,7 @@ describe('derived figures', async () => {
     ...{ indicators: INVENTED, added: { breaks: BREAKS }, groups: GROUP_FIGURES },
     editionGroups: EDITION_GROUPS,
   });
-  const { url } = await stopAfterTests(Service.start({ snapshots: root }));
+  const { url } = await useService({ snapshots: root });
   const { id, name } = EDITION_GROUPS.groups[0] ?? { id: '', name: '' };
   const group = `@${id}`;
 

@@ -1,17 +1,16 @@
 /** What scripts and answers put on a page is accessible, too: suggestions, readings, answers, refusals, empty lists. */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
 import { FIXTURE_ID } from '../gateway/fixture-snapshot.ts';
-import { Service } from '../gateway/service.ts';
-import { openBrowser } from './browser.ts';
+import { useService } from '../gateway/service.ts';
+import { useBrowser } from './browser.ts';
 import { expectAccessible } from './page-checks.ts';
 
 const SERIES = '/indicators/alpha.life_expectancy';
 const WIDTHS = [360, 1280];
 
-const service = await stopAfterTests(Service.start());
-const browser = await stopAfterTests(openBrowser());
+const service = await useService();
+const browser = await useBrowser();
 
 async function type(page: Page): Promise<void> {
   await page.getByLabel('What do you want to know?').pressSequentially('life');

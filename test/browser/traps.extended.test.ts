@@ -4,9 +4,8 @@
  */
 import type { Page, Request } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
-import { Service } from '../gateway/service.ts';
-import { openBrowser } from './browser.ts';
+import { useService } from '../gateway/service.ts';
+import { useBrowser } from './browser.ts';
 import { OPEN_DETAILS } from './page-properties.ts';
 import { SITE_PAGES } from './site-paths.ts';
 
@@ -39,8 +38,8 @@ const STOP = `(() => {
 })()`;
 const HAS_SAME_FOCUS = 'document.activeElement === window.stopBefore';
 
-const service = await stopAfterTests(Service.start());
-const browser = await stopAfterTests(openBrowser());
+const service = await useService();
+const browser = await useBrowser();
 
 /** A page whose clock is moved by the test, and the addresses that it has asked for, and the answers that its script waits for. */
 async function newPage(): Promise<{ page: Page; asked: Set<string>; awaited: Set<Request> }> {

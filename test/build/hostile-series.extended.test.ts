@@ -3,17 +3,16 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { verifyPublished } from '../../build/editions/verify.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { SEED } from '../environment.ts';
 import { call } from '../gateway/api/mcp/mcp-client.ts';
-import { Service } from '../gateway/service.ts';
+import { useService } from '../gateway/service.ts';
 import { hostileNights, isExtreme } from './hostile-series.ts';
 
 const NIGHTS = 3;
 
 const built = await hostileNights(SEED ?? 35, NIGHTS);
 afterAll(() => built.world.remove());
-const service = await stopAfterTests(Service.start({ snapshots: built.world.settings.SNAPSHOT_DIR }));
+const service = await useService({ snapshots: built.world.settings.SNAPSHOT_DIR });
 const key = await service.account({ credits: 100_000_000 });
 const records: IndicatorRecord[] = (await service.get('/v1/indicators?limit=500')).json.data;
 

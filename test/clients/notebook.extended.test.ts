@@ -7,8 +7,8 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
-import { Service } from '../gateway/service.ts';
+import { useDirectory } from '../after-tests.ts';
+import { useService } from '../gateway/service.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
 import { run } from '../run-program.ts';
 import { buildStarter } from '../shared-builds.ts';
@@ -37,9 +37,10 @@ const installed = await installWheel();
 const home = await useDirectory();
 for (const name of ['lake', 'snapshots', 'signing'])
   await cp(join(built.directory, name), join(home, name), { recursive: true });
-const service = await stopAfterTests(
-  Service.start({ snapshots: join(home, 'snapshots'), settings: { SNAPSHOT_POLL_MS: '50' } }),
-);
+const service = await useService({
+  snapshots: join(home, 'snapshots'),
+  settings: { SNAPSHOT_POLL_MS: '50' },
+});
 const owner = await service.account({ credits: 10_000 });
 
 const cellsOf = async (file: string): Promise<Cell[]> => JSON.parse(await readFile(file, 'utf8')).cells;

@@ -2,15 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
-import { Service } from '../gateway/service.ts';
+import { useService } from '../gateway/service.ts';
 
 const CLIENTS = join(import.meta.dirname, '../../clients');
 /** Stands for the service until the release command writes its address. */
 const PLACEHOLDER = 'https://almanac.example';
 const FOREIGN = /^https:\/\/(?:keepachangelog\.com|semver\.org)\//;
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 
 it.each([
   'python/README.md',

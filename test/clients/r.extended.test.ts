@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { Almanac, formatLock, parseLock, verifyReceipt } from '../../clients/typescript/src/index.ts';
 import { stopAfterTests } from '../after-tests.ts';
 import { type Cell, World } from '../build/world.ts';
-import { Service } from '../gateway/service.ts';
+import { useService } from '../gateway/service.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
 import { run } from '../run-program.ts';
 import { buildStarter } from '../shared-builds.ts';
@@ -34,7 +34,7 @@ describe('receipts', () => {
 });
 
 const { snapshots } = await buildStarter();
-const starter = await stopAfterTests(Service.start({ snapshots }));
+const starter = await useService({ snapshots });
 const buyer = await starter.account({ credits: 1_000_000 });
 
 describe('against a service', () => {
@@ -113,9 +113,10 @@ const world = await stopAfterTests(
   World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } }),
 );
 await night(HARD);
-const service = await stopAfterTests(
-  Service.start({ snapshots: world.settings.SNAPSHOT_DIR, settings: { SNAPSHOT_POLL_MS: '50' } }),
-);
+const service = await useService({
+  snapshots: world.settings.SNAPSHOT_DIR,
+  settings: { SNAPSHOT_POLL_MS: '50' },
+});
 const owner = await service.account({ credits: 1_000_000 });
 
 describe('beside the other clients', () => {

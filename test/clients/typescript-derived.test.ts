@@ -10,11 +10,11 @@ import {
   Refused,
   verifyDerivation,
 } from '../../clients/typescript/src/index.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { isSame } from '../derived-figures.ts';
 import { OUTPUT, PEOPLE } from '../gateway/derived-world.ts';
 import { EARLIER, forgedFrom, provedReceipts, publishProvable, RATE } from '../gateway/provable-world.ts';
-import { Service } from '../gateway/service.ts';
+import { useService } from '../gateway/service.ts';
 
 type Cells = [year: number, value: number | null, status?: string | null, projected?: boolean][];
 type Sums = [year: number, value: number | null, projected?: boolean, reason?: GivenRow['reason']][];
@@ -60,7 +60,7 @@ it('derives nothing by what is no transform', () => {
 
 const root = await useDirectory();
 await publishProvable(root);
-const service = await stopAfterTests(Service.start({ snapshots: root }));
+const service = await useService({ snapshots: root });
 const owner = await service.account({ credits: 1_000_000 });
 const ask = (path: string) => service.get(`/v1/${path}`, { key: owner.key });
 const client = new Almanac({ key: owner.key, baseUrl: service.url });

@@ -5,8 +5,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
-import { Service } from '../gateway/service.ts';
+import { useDirectory } from '../after-tests.ts';
+import { useService } from '../gateway/service.ts';
 import { installNodePackages } from '../node-packages.ts';
 import { run } from '../run-program.ts';
 import { PACKAGE } from './typescript-package.ts';
@@ -96,7 +96,7 @@ function withSharedObjects(schemas: Schemas): Schemas {
 }
 
 const modules = await installNodePackages(NODE_PACKAGES);
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const cwd = await useDirectory();
 
 test('types are generated from the served description', async () => {

@@ -18,9 +18,8 @@ import {
 } from '../../clients/typescript/src/index.ts';
 import { Table } from '../../clients/typescript/src/table.ts';
 import { SYSTEM } from '../../clients/typescript/src/transport.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { SEED } from '../environment.ts';
-import { Service } from '../gateway/service.ts';
+import { useService } from '../gateway/service.ts';
 
 const LIFE = 'alpha.life_expectancy';
 const OTHER = 'beta.life_expectancy';
@@ -28,7 +27,7 @@ const OTHER = 'beta.life_expectancy';
 const clientWith = (options: ClientOptions = {}): Almanac =>
   new Almanac({ key: owner.key, baseUrl: service.url, ...options });
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: 1_000_000 });
 const client = clientWith();
 

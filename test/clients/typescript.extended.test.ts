@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stopAfterTests } from '../after-tests.ts';
-import { openBrowser } from '../browser/browser.ts';
-import { Service } from '../gateway/service.ts';
+import { useBrowser } from '../browser/browser.ts';
+import { useService } from '../gateway/service.ts';
 import { listen } from '../listen.ts';
 import { run } from '../run-program.ts';
 import { buildStarter } from '../shared-builds.ts';
@@ -26,7 +26,7 @@ const POPULATION = 'world-bank.SP.POP.TOTL';
 const OLDEST_NODE = 20;
 
 const { snapshots } = await buildStarter();
-const service = await stopAfterTests(Service.start({ snapshots }));
+const service = await useService({ snapshots });
 const owner = await service.account({ credits: 10_000_000 });
 const project = await installPackage();
 await linkNodeTypes(project);
@@ -123,7 +123,7 @@ const site = await stopAfterTests(
     }),
   ),
 );
-const browser = await stopAfterTests(openBrowser());
+const browser = await useBrowser();
 const page = await browser.context.newPage();
 await page.goto(`http://localhost:${site.port}`);
 await page.waitForFunction(() => 'almanac' in globalThis);

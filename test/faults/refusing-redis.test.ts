@@ -7,9 +7,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { whenReady } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { MeteringUnavailable } from '../../gateway/api/metering/metering.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { admissionOf, createWorld, UNLIMITED } from '../gateway/api/metering/harness.ts';
-import { codeOf, Service } from '../gateway/service.ts';
+import { codeOf, useService } from '../gateway/service.ts';
 import { startRedis, startRedisCluster } from '../redis.ts';
 
 interface Refusal {
@@ -70,7 +69,7 @@ const REFUSALS: Refusal[] = [
 
 const WRITE = "return redis.call('SET', 'anything', 1)";
 
-const service = await stopAfterTests(Service.start({ redis: await startRedis({ dedicated: true }) }));
+const service = await useService({ redis: await startRedis({ dedicated: true }) });
 const owner = await service.account();
 // Its user keeps all permissions while those of the default user change.
 const control = new Redis({ path: new URL(service.redis.url).pathname });

@@ -1,9 +1,8 @@
 /** GET /ping and GET /usage. */
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
-import { NOON, Service } from './service.ts';
+import { NOON, useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 
 const DAY_MS = 86_400_000;
 

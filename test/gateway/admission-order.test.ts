@@ -4,10 +4,9 @@
  */
 import { expect, test } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { stopAfterTests } from '../after-tests.ts';
-import { codeOf, Service, type TestKey } from './service.ts';
+import { codeOf, type TestKey, useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start({ settings: { FREE_PER_MINUTE: '2' } }));
+const service = await useService({ settings: { FREE_PER_MINUTE: '2' } });
 
 const unscoped = async (): Promise<TestKey> => {
   const made = await service.account({ credits: 0 });

@@ -3,11 +3,11 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { catalogueFile, manifestPath, observationsFile } from '../../data/schema/snapshot.ts';
-import { directoryOfTest, stopAfterTests, useDirectory } from '../after-tests.ts';
+import { directoryOfTest, useDirectory } from '../after-tests.ts';
 import { COUNTRIES, INDICATORS, movedBy } from './fixture-data.ts';
 import { readLog, writeLog } from './fixture-log.ts';
 import { fixturePath, publishFixture, writeFixture } from './fixture-snapshot.ts';
-import { type Answer, codeOf, Service, type TestKey } from './service.ts';
+import { type Answer, codeOf, Service, type TestKey, useService } from './service.ts';
 
 const NIGHTS = [
   '20261118T020000Z-00000001',
@@ -47,9 +47,7 @@ const plain = ({ text }: Answer, as_of: string): string =>
 
 const root = await useDirectory();
 await publishFixture(root, { id: FIRST, generatedAt: timeOf(FIRST), indicators: movedBy(0) });
-const service = await stopAfterTests(
-  Service.start({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } }),
-);
+const service = await useService({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } });
 const owner = await service.account({ credits: 1_000_000 });
 const remember = async (id: string) => {
   for (const path of PATHS) atItsTime.set(`${id} ${path}`, (await ask(path)).text);
@@ -216,7 +214,7 @@ describe("today's decisions", async () => {
   const vanished = [{ id: GONE, access_tier: 'open' as const, ...terms }];
   const second = { id: SECOND, generatedAt: timeOf(SECOND), indicators, countries, vanished };
   await publishFixture(directory, second);
-  const today = await stopAfterTests(Service.start({ snapshots: directory }));
+  const today = await useService({ snapshots: directory });
   const reader = await today.account({ credits: 100_000 });
   const get = (path: string) => today.get(path, { key: reader.key });
 

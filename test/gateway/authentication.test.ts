@@ -2,11 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { mintKeyText } from '../../gateway/api/metering/keys.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { FREE_ROUTES, KEYED_ROUTES, PUBLIC_ROUTES } from './public-routes.ts';
-import { codeOf, NOON, Service } from './service.ts';
+import { codeOf, NOON, useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account();
 
 const withHeader = (path: string, authorization: string) => service.get(path, { headers: { authorization } });

@@ -1,14 +1,13 @@
 /** When Redis or a query fails: who gets what, and that nothing is charged. */
 import { describe, expect, test, vi } from 'vitest';
 import { QueryTimeout } from '../../gateway/api/snapshot/rows/query-runner.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { startRedis } from '../redis.ts';
 import { FREE_ROUTES, KEYED_ROUTES } from './public-routes.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf, useService } from './service.ts';
 
 describe('while Redis is unreachable', async () => {
   const redis = await startRedis({ dedicated: true });
-  const service = await stopAfterTests(Service.start({ redis }));
+  const service = await useService({ redis });
   const owner = await service.account();
   expect((await service.get('/v1/ping', { key: owner.key })).status).toBe(200);
   await redis.kill();
@@ -47,7 +46,7 @@ describe('while Redis is unreachable', async () => {
 });
 
 describe('when a query fails', async () => {
-  const service = await stopAfterTests(Service.start());
+  const service = await useService();
   const owner = await service.account();
 
   const failWith = (error: Error) => {

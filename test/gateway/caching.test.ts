@@ -1,11 +1,10 @@
 /** Entity tags, 304, Vary and content codings. */
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
 import { FREE_ROUTES, KEYED_ROUTES } from './public-routes.ts';
-import { type Answer, Service } from './service.ts';
+import { type Answer, useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: 100_000 });
 
 const DECODE: Record<string, (bytes: Buffer) => Buffer> = {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { tellStory } from './edition-story.ts';
-import { Service } from './service.ts';
+import { useService } from './service.ts';
 
 const run = promisify(execFile);
 /** Strict about XML: `bozo` is true for a feed that is not well-formed. */
@@ -21,14 +21,14 @@ print(json.dumps({'bozo': bool(feed.bozo), 'version': feed.version, 'status': fe
                   'links': [[link.rel, link.href] for link in feed.feed.links], 'entries': entries}))
 `;
 
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 
 const python = await useDirectory();
 await run('python3', ['-m', 'pip', 'install', '--quiet', '--target', python, 'feedparser==6.0.11']);
 expect(existsSync(join(python, 'feedparser'))).toBe(true);
 const story = await tellStory();
 afterAll(() => story.world.remove());
-const service = await stopAfterTests(Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR }));
+const service = await useService({ snapshots: story.world.settings.SNAPSHOT_DIR });
 
 test('a feed reader finds an entry for each edition, with links that work', async () => {
   const url = `${service.url}/v1/changes?format=atom`;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { bibtex, type Citation, cslItem } from '../../gateway/api/encoders/documents/citations.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { buildStarter } from '../shared-builds.ts';
-import { Service } from './service.ts';
+import { useService } from './service.ts';
 
 const run = promisify(execFile);
 const PACKAGES = ['bibtexparser==2.1.0', 'citeproc-py==0.11.1'];
@@ -48,9 +48,7 @@ interface ReadCitation {
 const { snapshots } = await buildStarter();
 const python = await useDirectory();
 await run('python3', ['-m', 'pip', 'install', '--quiet', '--target', python, ...PACKAGES]);
-const service = await stopAfterTests(
-  Service.start({ snapshots, settings: { PUBLIC_URL: 'https://almanac.example' } }),
-);
+const service = await useService({ snapshots, settings: { PUBLIC_URL: 'https://almanac.example' } });
 
 async function read(citations: readonly { bib: string; csl: string }[]): Promise<ReadCitation[]> {
   const file = join(python, 'citations.json');

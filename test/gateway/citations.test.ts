@@ -1,13 +1,12 @@
 /** How to cite an indicator, a provider and a snapshot: BibTeX and CSL-JSON. */
 import { describe, expect, test } from 'vitest';
 import { bibtex, type Citation, cslItem } from '../../gateway/api/encoders/documents/citations.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { FIXTURE_ID } from './fixture-snapshot.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf, useService } from './service.ts';
 
 const PUBLIC_URL = 'https://almanac.example/';
 
-const service = await stopAfterTests(Service.start({ settings: { PUBLIC_URL } }));
+const service = await useService({ settings: { PUBLIC_URL } });
 
 describe('an indicator', () => {
   test('in CSL-JSON: provider and collectors, credit line, licence, snapshot', async () => {

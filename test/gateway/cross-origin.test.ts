@@ -1,10 +1,9 @@
 /** What a browser asks and needs before a page of another origin may call: preflights and exposed headers. */
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
-import { Service } from './service.ts';
+import { useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start({ settings: { ANONYMOUS_PER_MINUTE: '2' } }));
+const service = await useService({ settings: { ANONYMOUS_PER_MINUTE: '2' } });
 
 const PREFLIGHT = { origin: 'https://page.example', 'access-control-request-method': 'GET' };
 const options = (path: string, headers: Record<string, string>) =>

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { INDICATORS } from './fixture-data.ts';
 import { rankRows } from './fixture-ranks.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf, Service, useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: 1_000_000 });
 
 const get = (query: string) => service.get(`/v1/data?${query}`, { key: owner.key });

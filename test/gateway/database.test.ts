@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { INDICATORS } from './fixture-data.ts';
 import { FIXTURE_ID, publishFixture } from './fixture-snapshot.ts';
-import { codeOf, PUBLIC_URL, Service } from './service.ts';
+import { codeOf, PUBLIC_URL, Service, useService } from './service.ts';
 
 const PATH = '/v1/almanac.duckdb';
 const AS_OF = `as_of=${FIXTURE_ID}`;
@@ -21,9 +21,7 @@ const folder = await useDirectory();
 const snapshots = join(folder, 'snapshots');
 const terms = { access_tier: 'display', licence: 'none', licence_url: null, attribution: 'none' } as const;
 await publishFixture(snapshots, { indicators: SHOWN, vanished: [{ id: GONE, ...terms }] });
-const service = await stopAfterTests(
-  Service.start({ snapshots, settings: { PUBLIC_URL: `${PUBLIC_URL}/it's/` } }),
-);
+const service = await useService({ snapshots, settings: { PUBLIC_URL: `${PUBLIC_URL}/it's/` } });
 const { bytes } = await service.get(PATH);
 const file = join(folder, 'almanac.duckdb');
 await writeFile(file, bytes);

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { factorOf } from '../derived-figures.ts';
 import {
   EDITION_GROUPS,
@@ -22,7 +22,7 @@ import {
 } from './derived-world.ts';
 import { COUNTRIES } from './fixture-data.ts';
 import { publishFixture } from './fixture-snapshot.ts';
-import { Service } from './service.ts';
+import { useService } from './service.ts';
 
 /** In whole numbers, of which quotients tell the most. */
 const WHOLE = INVENTED.map((one) => ({
@@ -218,7 +218,7 @@ test('nothing tells a figure of a country that is not shown today, of an earlier
   await publishFixture(shownRoot, { ...all, id, generatedAt: '2026-11-19T02:00:00+00:00' });
   const countries = COUNTRIES.filter(({ iso3 }) => iso3 !== hidden);
   await publishFixture(shownRoot, { ...all, countries });
-  const later = await stopAfterTests(Service.start({ snapshots: shownRoot }));
+  const later = await useService({ snapshots: shownRoot });
   const { key } = await later.account({ credits: BALANCE });
   const rows = async (query: string) =>
     (await later.get(`/v1/data?indicator=${OUTPUT}${query}&as_of=${id}`, { key })).json.data;

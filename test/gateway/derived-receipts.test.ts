@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import type { DerivationReceipt } from '../../data/proofs/receipt.ts';
 import { verifyDerivation } from '../../data/proofs/verify-derivation.ts';
 import { parseKeys, Refused } from '../../data/proofs/verify-receipt.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { importsOf } from '../style/repository.ts';
 import { GROUPS, linear, OUTPUT, PEOPLE, relative } from './derived-world.ts';
 import {
@@ -24,11 +24,11 @@ import {
   withOtherGroups,
   withoutRows,
 } from './provable-world.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf, useService } from './service.ts';
 
 const root = await useDirectory();
 await publishProvable(root);
-const service = await stopAfterTests(Service.start({ snapshots: root }));
+const service = await useService({ snapshots: root });
 const { key } = await service.account({ credits: 10_000_000 });
 const ask = (path: string) => service.get(`/v1/${path}`, { key });
 const keys = parseKeys((await service.get('/.well-known/almanac-keys.json')).text);

@@ -1,11 +1,11 @@
 /** Invented series under transforms: what is published of them, and what the naive computation derives. */
 import fc from 'fast-check';
 import type { EditionGroups, GroupColumns, StoredGroups } from '../../data/schema/groups.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { derivedCell, type FoundBreak, type Given, type PlainRow } from '../derived-figures.ts';
 import { COUNTRIES, type FixtureIndicator, type FixtureRow } from './fixture-data.ts';
 import { type FixtureOptions, publishFixture } from './fixture-snapshot.ts';
-import { Service } from './service.ts';
+import { useService } from './service.ts';
 import type { FullRow } from './shape/expected-data.ts';
 
 /** Figures with gaps, zeros, negative ones, statuses and projections; the same in every run. */
@@ -204,7 +204,7 @@ export const PUBLISHED: FixtureOptions = {
 export async function startDerived(changes: FixtureOptions = {}) {
   const root = await useDirectory();
   await publishFixture(root, { ...PUBLISHED, ...changes });
-  const service = await stopAfterTests(Service.start({ snapshots: root }));
+  const service = await useService({ snapshots: root });
   const owner = await service.account({ credits: 1_000_000_000 });
   const ask = (path: string) => service.get(`/v1/${path}`, { key: owner.key });
   return { service, owner, ask };

@@ -5,11 +5,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
 import { buildStarter } from '../shared-builds.ts';
 import { tellStory } from './edition-story.ts';
-import { Service } from './service.ts';
+import { Service, useService } from './service.ts';
 
 const run = promisify(execFile);
 const VALIDATORS = ['frictionless==5.21.0', 'mlcroissant[parquet]==1.1.1', 'pyshacl==0.40.1'];
@@ -37,9 +37,7 @@ await installPackages(VALIDATORS);
 await installPackages(SHAPES, 'no-deps');
 const folder = await useDirectory();
 const { snapshots } = await buildStarter();
-const service = await stopAfterTests(
-  Service.start({ snapshots, settings: { PUBLIC_URL: 'https://almanac.example' } }),
-);
+const service = await useService({ snapshots, settings: { PUBLIC_URL: 'https://almanac.example' } });
 const owner = await service.account({ credits: 10_000_000 });
 
 interface Reading {

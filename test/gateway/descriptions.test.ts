@@ -2,14 +2,13 @@
 import { createHash } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
 import { FIXTURE_ID } from './fixture-snapshot.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf, Service, useService } from './service.ts';
 
 const PUBLIC_URL = 'https://almanac.example/';
 const LIFE = 'indicators/alpha.life_expectancy';
 
-const service = await stopAfterTests(Service.start({ settings: { PUBLIC_URL } }));
+const service = await useService({ settings: { PUBLIC_URL } });
 const owner = await service.account({ credits: 10_000 });
 
 /** What an address of a description gives. */

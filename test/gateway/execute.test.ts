@@ -8,10 +8,9 @@ import type { Content, Operation } from '../../gateway/api/operations/operation.
 import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
 import type { Snapshot } from '../../gateway/api/snapshot/snapshot.ts';
-import { stopAfterTests } from '../after-tests.ts';
-import { NOON, PUBLIC_URL, Service } from './service.ts';
+import { NOON, PUBLIC_URL, useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const { snapshots, metering } = service;
 const contact = 'help@almanac.example';
 const executor = new Executor({

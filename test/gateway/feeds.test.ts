@@ -8,11 +8,11 @@ import { pino } from 'pino';
 import { describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { data } from '../../gateway/api/operations/operations.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { keysMatching, startRedis } from '../redis.ts';
 import { COUNTRIES, type FixtureIndicator, INDICATORS, movedBy } from './fixture-data.ts';
 import { publishFixture } from './fixture-snapshot.ts';
-import { type Answer, type GetOptions, Service, type TestKey } from './service.ts';
+import { type Answer, type GetOptions, type TestKey, useService } from './service.ts';
 
 const SERIES = 'alpha.life_expectancy';
 const QUERY = `/v1/data?indicator=${SERIES}`;
@@ -43,11 +43,13 @@ const lines: string[] = [];
 const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
 const redis = await startRedis();
 const frozen = { SNAPSHOT_POLL_MS: '1000000', TRUST_PROXY: '127.0.0.1' };
-const service = await stopAfterTests(Service.start({ snapshots: root, settings: frozen, log, redis }));
+const service = await useService({ snapshots: root, settings: frozen, log, redis });
 /** A second gateway at the same Redis, which notices an edition later. */
-const other = await stopAfterTests(
-  Service.start({ snapshots: root, settings: frozen, redis: { ...redis, stop: async () => {} } }),
-);
+const other = await useService({
+  snapshots: root,
+  settings: frozen,
+  redis: { ...redis, stop: async () => {} },
+});
 const night = async (by: number): Promise<string> => {
   const id = await publish(by);
   await service.snapshots.check();

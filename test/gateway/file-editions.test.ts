@@ -3,11 +3,11 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { objectPath } from '../../data/schema/snapshot.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { COUNTRIES, type FixtureIndicator, INDICATORS } from './fixture-data.ts';
 import { readManifest } from './fixture-log.ts';
 import { FIXTURE_ID, publishFixture } from './fixture-snapshot.ts';
-import { type Answer, codeOf, Service } from './service.ts';
+import { type Answer, codeOf, useService } from './service.ts';
 
 const [FIRST, SECOND, THIRD] = [FIXTURE_ID, '20261121T020000Z-00000002', '20261122T020000Z-00000003'];
 const LONG = '/v1/files/beta.long_series.parquet';
@@ -17,9 +17,7 @@ const BUNDLE = '/v1/bundles/beta.parquet';
 let first: Answer;
 const root = await useDirectory();
 await publishFixture(root);
-const service = await stopAfterTests(
-  Service.start({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } }),
-);
+const service = await useService({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } });
 const reader = await service.account({ credits: 100_000 });
 
 const ask = (path: string, headers: Record<string, string> = {}, who = reader, method = 'GET') =>

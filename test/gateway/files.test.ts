@@ -3,15 +3,14 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it, test } from 'vitest';
 import { observationsFile } from '../../data/schema/snapshot.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { fixturePath } from './fixture-snapshot.ts';
-import { type Answer, codeOf, Service, type TestKey } from './service.ts';
+import { type Answer, codeOf, type TestKey, useService } from './service.ts';
 
 const FILE = '/v1/files/beta.long_series.parquet';
 /** The fixture has so many rows of it. */
 const PRICE = 2750;
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const bytes = await readFile(await fixturePath(service.directory, observationsFile('beta.long_series')));
 
 const caller = (credits = 10_000): Promise<TestKey> => service.account({ credits });

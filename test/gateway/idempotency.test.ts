@@ -1,18 +1,16 @@
 /** `Idempotency-Key`: a retried call is paid once. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { INDICATORS } from './fixture-data.ts';
 import { publishFixture } from './fixture-snapshot.ts';
 import { KEYED_ROUTES } from './public-routes.ts';
-import { codeOf, Service, type TestKey } from './service.ts';
+import { codeOf, type TestKey, useService } from './service.ts';
 
 let owner: TestKey;
 const root = await useDirectory();
 await publishFixture(root, {});
-const service = await stopAfterTests(
-  Service.start({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } }),
-);
+const service = await useService({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } });
 beforeEach(async () => {
   owner = await service.account({ credits: 100 });
 });

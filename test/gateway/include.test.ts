@@ -3,15 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { ADDITION_WORDS, indicatorFile, ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { INCLUDE_WORDS } from '../../gateway/api/operations/catalogue/include.ts';
-import { directoryOfTest, stopAfterTests } from '../after-tests.ts';
+import { directoryOfTest } from '../after-tests.ts';
 import { ADDED_LISTS, INDICATORS } from './fixture-data.ts';
 import { fixturePath, publishFixture } from './fixture-snapshot.ts';
-import { Service } from './service.ts';
+import { Service, useService } from './service.ts';
 
 const ID = 'alpha.life_expectancy';
 const DETAIL = `/v1/indicators/${ID}`;
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 
 const snapshotFile = async (path: string) => readFile(await fixturePath(service.directory, path), 'utf8');
 

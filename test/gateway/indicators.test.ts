@@ -1,11 +1,10 @@
 /** GET /indicators: every parameter, order, default and bound of its tables. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
 import { INDICATORS } from './fixture-data.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf, useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 
 const NAME_ORDER = [
   'gamma.zero', // Åland ferries

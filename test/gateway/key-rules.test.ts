@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { foldUsageByKey, readUsageDays } from '../../gateway/api/metering/usage.ts';
 import type { KeyRules } from '../../gateway/commerce/store/records.ts';
-import { stopAfterTests } from '../after-tests.ts';
-import { type Answer, codeOf, Service, type TestKey } from './service.ts';
+import { type Answer, codeOf, type TestKey, useService } from './service.ts';
 
 const SITE = 'https://maps.example';
 const COUNTRY = '/v1/countries/KEN';
@@ -12,7 +11,7 @@ const SERIES = '/v1/data?indicator=alpha.life_expectancy';
 const FILE = '/v1/files/alpha.life_expectancy.parquet';
 const NONE: KeyRules = { monthly_limit: null, ranges: [], origins: [] };
 
-const service = await stopAfterTests(Service.start({ settings: { TRUST_PROXY: '127.0.0.1' } }));
+const service = await useService({ settings: { TRUST_PROXY: '127.0.0.1' } });
 
 const bound = (rules: Partial<KeyRules>): Promise<TestKey> =>
   service.account({ rules: { ...NONE, ...rules } });

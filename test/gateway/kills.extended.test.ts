@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
 import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
 import { stopAfterTests } from '../after-tests.ts';
-import { startRedis } from '../redis.ts';
+import { useRedis } from '../redis.ts';
 import { sendSignal } from '../signals.ts';
 import { call, childrenOf } from './process/worker-harness.ts';
 import { Program, type Started } from './program.ts';
@@ -17,7 +17,7 @@ const CREDITS = 1_000_000;
 
 let gateway: Started;
 let store: AccountStore;
-const redis = await stopAfterTests(startRedis({ persistent: true }));
+const redis = await useRedis({ persistent: true });
 const program = await stopAfterTests(Program.prepare());
 beforeEach(async () => {
   gateway = await program.start({

@@ -2,10 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import * as records from '../../data/schema/records.ts';
-import { stopAfterTests } from '../after-tests.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf, useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account();
 
 describe('GET /v1/indicators/{indicator_id}', () => {

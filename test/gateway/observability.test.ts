@@ -2,14 +2,13 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createRequestIds } from '../../gateway/api/http/http.ts';
 import { metricsServer } from '../../gateway/api/http/server/metrics.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { listen } from '../listen.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
-import { type Answer, Service } from './service.ts';
+import { type Answer, useService } from './service.ts';
 
 let lines: Record<string, unknown>[] = [];
 const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-const service = await stopAfterTests(Service.start({ log }));
+const service = await useService({ log });
 const owner = await service.account();
 beforeEach(() => {
   lines = [];

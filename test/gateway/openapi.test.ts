@@ -5,11 +5,10 @@ import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
 import { buildOpenApi, errorsOf } from '../../gateway/api/http/openapi/openapi.ts';
 import { isPriced } from '../../gateway/api/operations/operation.ts';
 import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { tellStory } from './edition-story.ts';
 import { examplesRefused } from './openapi-check.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
-import { PUBLIC_URL, Service } from './service.ts';
+import { PUBLIC_URL, useService } from './service.ts';
 
 interface Shown {
   schema?: { format?: string };
@@ -42,11 +41,11 @@ const document = buildOpenApi({}, undefined, PUBLIC_URL) as unknown as Descripti
 const withoutExamples = (json: unknown): unknown =>
   JSON.parse(JSON.stringify(json, (name, value) => (name === 'example' ? undefined : value)));
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const story = await tellStory();
 afterAll(() => story.world.remove());
 /** Serves a snapshot that revised another. */
-const revised = await stopAfterTests(Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR }));
+const revised = await useService({ snapshots: story.world.settings.SNAPSHOT_DIR });
 
 /** Methods by path of feed links, which are no operations. */
 const FEEDS: Record<string, string[]> = {

@@ -3,12 +3,11 @@ import { describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { ERRORS, type ErrorCode } from '../../gateway/api/core/errors.ts';
 import { buildOpenApi } from '../../gateway/api/http/openapi/openapi.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { exchange } from '../attack/smuggling.ts';
 import { documentationText } from '../style/documentation.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf, useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start({ settings: { FREE_PER_MINUTE: '30' } }));
+const service = await useService({ settings: { FREE_PER_MINUTE: '30' } });
 const owner = await service.account();
 
 /** Error codes and statuses of the interface's own table. */

@@ -1,11 +1,10 @@
 /** `dry_run` and `max_credits`. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
 import { priceProperty } from './prices.ts';
-import { Service } from './service.ts';
+import { useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: 1_000_000 });
 
 const DATA = '/v1/data?indicator=alpha.life_expectancy';

@@ -1,9 +1,8 @@
 /** GET /rankings/{indicator}: its rows, its years, its refusals. */
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf, useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account();
 
 const get = (path: string) => service.get(`/v1/rankings/${path}`, { key: owner.key });

@@ -1,8 +1,7 @@
 /** "Limits": rate windows per address and per account, and what a caller is told of them. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
 import { FREE_ROUTES } from './public-routes.ts';
-import { codeOf, NOON, Service } from './service.ts';
+import { codeOf, NOON, Service, useService } from './service.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -15,7 +14,7 @@ const settings = {
   FREE_PER_DAY: '7',
   TRUST_PROXY: '127.0.0.1',
 };
-const service = await stopAfterTests(Service.start({ settings }));
+const service = await useService({ settings });
 // A window of its own for each test.
 beforeEach(() => {
   minutes += 1;

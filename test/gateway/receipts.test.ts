@@ -9,18 +9,18 @@ import {
   verifyReceipt,
   verifyRows,
 } from '../../data/proofs/verify-receipt.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { query } from '../build/parquet-readers.ts';
 import { block } from '../style/documentation.ts';
 import { type FixtureIndicator, HARD_DOUBLES, INDICATORS } from './fixture-data.ts';
 import { FIXTURE_ID, publishFixture, writeFixture } from './fixture-snapshot.ts';
-import { Service } from './service.ts';
+import { Service, useService } from './service.ts';
 
 const EARLIER = '20261119T020000Z-00000001';
 const root = await useDirectory();
 await writeFixture(root, { id: EARLIER, generatedAt: '2026-11-19T02:00:00+00:00' });
 await publishFixture(root);
-const service = await stopAfterTests(Service.start({ snapshots: root }));
+const service = await useService({ snapshots: root });
 const { key } = await service.account();
 
 /** Figures that are hard to print, with statuses in words and as a source wrote them. */

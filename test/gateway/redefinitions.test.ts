@@ -1,9 +1,8 @@
 /** A unit that changes, in place and while the series is away: what the gate, changes, revisions and claims say of it. */
 import { afterAll, expect, test } from 'vitest';
 import { acceptRun } from '../../build/ingest/accept-run.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { type Series, World } from '../build/world.ts';
-import { Service } from './service.ts';
+import { useService } from './service.ts';
 
 const herd = (unit: string, ...values: number[]): Series => ({
   name: 'Herd',
@@ -42,7 +41,7 @@ editions.push((await world.build()).snapshot);
 await world.write('data/aliases.csv', 'old,new,since,until\nglobe.mules,globe.hinnies,2026-11-25,\n');
 world.tomorrow();
 editions.push((await world.build()).snapshot);
-const service = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
+const service = await useService({ snapshots: world.settings.SNAPSHOT_DIR });
 const reader = await service.account({ credits: 1_000 });
 
 const ask = async (path: string) => (await service.get(path, { key: reader.key })).json;

@@ -2,10 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { mintKeyText, parseKey } from '../../gateway/api/metering/keys.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { countCommands } from '../redis.ts';
 import { call } from './api/mcp/mcp-client.ts';
-import { codeOf, NOON, Service, type TestKey } from './service.ts';
+import { codeOf, NOON, type TestKey, useService } from './service.ts';
 
 /** Refusals within a second that Redis still confirms. */
 const CONFIRMED = 20;
@@ -14,7 +13,7 @@ const SECOND_MS = 1_000;
 const CONTACT = 'help@almanac.example';
 const SCRIPTS = ['evalsha', 'eval'];
 
-const service = await stopAfterTests(Service.start({ settings: { CONTACT_EMAIL: CONTACT } }));
+const service = await useService({ settings: { CONTACT_EMAIL: CONTACT } });
 beforeEach(() => {
   service.clock.ms = NOON;
 });

@@ -5,14 +5,13 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
 import { PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
 import type { ChangeEntry } from '../../gateway/api/operations/history/changes.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { tellStory } from './edition-story.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf, useService } from './service.ts';
 import { sectionOf, textOf } from './site/page-text.ts';
 
 const story = await tellStory();
 afterAll(() => story.world.remove());
-const service = await stopAfterTests(Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR }));
+const service = await useService({ snapshots: story.world.settings.SNAPSHOT_DIR });
 const owner = await service.account({ credits: 1_000_000 });
 
 const ask = (path: string) => service.get(path, { key: owner.key });

@@ -20,6 +20,7 @@ import { buildApp } from '../../gateway/app.ts';
 import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
 import type { NewKeyOptions } from '../../gateway/commerce/accounts/key-store.ts';
 import { readPacks } from '../../gateway/commerce/orders/order-store.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 import { publishFixture } from './fixture-snapshot.ts';
 import { checkAnswer } from './openapi-check.ts';
@@ -164,6 +165,9 @@ async function start(options: ServiceOptions = {}) {
 
 export type Service = Awaited<ReturnType<typeof start>>;
 export const Service = { start };
+
+/** Stops after the tests of the file or suite. */
+export const useService = (options?: ServiceOptions): Promise<Service> => stopAfterTests(start(options));
 
 /** The error code of a response. */
 export const codeOf = (answer: Answer): unknown => answer.json?.error?.code;

@@ -1,9 +1,8 @@
 /** "Behaviour shared by every public route": one test for each numbered row, over every route. */
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
 import { FIXTURE_TIME } from './fixture-snapshot.ts';
 import { FREE_ROUTES, KEYED_ROUTES, PUBLIC_ROUTES } from './public-routes.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf, useService } from './service.ts';
 
 const OTHER_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND'];
 const KEYED_HEADERS = [
@@ -14,7 +13,7 @@ const KEYED_HEADERS = [
   'x-credits-remaining',
 ];
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account();
 
 /** A request that the route answers with 200. */

@@ -7,11 +7,10 @@ import { ProviderLake } from '../../build/lake/provider-lake.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { buildStarter } from '../shared-builds.ts';
 import { readStarterManifest } from '../starter-manifest.ts';
 import { expectComputedAsPrerendered, openBothWays } from './computed-bodies.ts';
-import { Service } from './service.ts';
+import { useService } from './service.ts';
 
 interface Row {
   iso3: string;
@@ -25,7 +24,7 @@ interface Row {
 const manifest = readStarterManifest();
 
 const built = await buildStarter();
-const service = await stopAfterTests(Service.start({ snapshots: built.snapshots }));
+const service = await useService({ snapshots: built.snapshots });
 const { key } = await service.account({ credits: 10_000_000 });
 const records: IndicatorRecord[] = (await service.get('/v1/indicators')).json.data;
 

@@ -10,11 +10,10 @@ import {
   parseQueryString,
   text,
 } from '../../gateway/api/operations/parameters/parameters.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
-import { type Answer, Service } from './service.ts';
+import { type Answer, useService } from './service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: 100_000 });
 
 const STRICT = { prefer: 'handling=strict' };

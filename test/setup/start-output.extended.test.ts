@@ -1,7 +1,6 @@
 /** What `npm start` prints from an empty directory: at most 25 lines when all is well. */
 import { expect, test } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
-import { startRedis } from '../redis.ts';
+import { useRedis } from '../redis.ts';
 import { lineCount, StartDirectory } from './npm-start.ts';
 
 const MOST_LINES = 25;
@@ -9,7 +8,7 @@ const ON_A_TERMINAL = ['script', '--quiet', '--return', '--flush', '--command', 
 /** Long enough for a publication on a machine that has much else to do. */
 const SERVES_WITHIN_MS = 500_000;
 
-const redis = await stopAfterTests(startRedis());
+const redis = await useRedis();
 
 test.each([
   ['a terminal', 'its private Redis'],

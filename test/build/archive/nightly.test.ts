@@ -6,14 +6,14 @@ import { run } from '../../../build/cli.ts';
 import { type NightlyDependencies, nightly, nightlyExitCode } from '../../../build/nightly.ts';
 import { stopAfterTests } from '../../after-tests.ts';
 import { createWorld, UNLIMITED } from '../../gateway/api/metering/harness.ts';
-import { silentLog, startRedis } from '../../redis.ts';
+import { silentLog, useRedis } from '../../redis.ts';
 import { World } from '../world.ts';
 import { archivedLedgers } from './archive-contents.ts';
 
 const figures = { one: { cells: [['FRA', 2020, 1] as [string, number, number]] } };
 
 describe('the archive step of the nightly run', async () => {
-  const server = await stopAfterTests(startRedis());
+  const server = await useRedis();
   const world = await stopAfterTests(World.create({ atlas: { cadence: 'daily' } }));
   await world.publish('atlas', figures);
 

@@ -16,7 +16,6 @@ import { RedisMetering } from '../../../gateway/api/metering/redis-metering.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import { Archive } from '../../../gateway/commerce/history/archive.ts';
 import { AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import {
   admissionOf,
   type Customer,
@@ -26,14 +25,14 @@ import {
   UNLIMITED,
   type World,
 } from '../../gateway/api/metering/harness.ts';
-import { silentLog, startRedis } from '../../redis.ts';
+import { silentLog, useRedis } from '../../redis.ts';
 import { archivedLedgers, usageRows } from './archive-contents.ts';
 import { ArchiveOracle } from './archive-oracle.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 const redis = await server.connect();
 
 async function open() {

@@ -9,11 +9,11 @@ import { isGap } from '../../../gateway/commerce/history/entries.ts';
 import { readWholeLedger } from '../../../gateway/commerce/history/ledger-history.ts';
 import { stopAfterTests } from '../../after-tests.ts';
 import { PACKS, seededRandom } from '../../gateway/api/metering/harness.ts';
-import { silentLog, startRedis } from '../../redis.ts';
+import { silentLog, useRedis } from '../../redis.ts';
 import { createArchivedWeek } from './archived-week.ts';
 
 describe('a ledger across archive and live entries', async () => {
-  const server = await stopAfterTests(startRedis());
+  const server = await useRedis();
   const redis = await server.connect();
   const lived = await stopAfterTests(createArchivedWeek(redis));
   const id = lived.ids.at(-1) ?? '';

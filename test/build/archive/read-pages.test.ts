@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { startAdmin, wordsOf } from '../../admin/harness.ts';
-import { stopAfterTests, useDirectory } from '../../after-tests.ts';
+import { useAdmin, wordsOf } from '../../admin/harness.ts';
+import { useDirectory } from '../../after-tests.ts';
 import { silentLog } from '../../redis.ts';
 import { DAY_MS } from './archived-week.ts';
 
@@ -17,7 +17,7 @@ const GRANTS = 60;
 
 describe('operator pages across archive and live entries', async () => {
   const dir = await useDirectory();
-  const service = await stopAfterTests(startAdmin({ ARCHIVE_DIR: dir }));
+  const service = await useAdmin({ ARCHIVE_DIR: dir });
   let operator = await service.signedIn();
   const id = (await service.accounts.create({ email: EMAIL, verified: true, credits: 500, by: 'test' }))
     .account_id;

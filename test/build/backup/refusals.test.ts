@@ -9,14 +9,14 @@ import { BACKUP_FORMAT, manifestText } from '../../../build/backup/format.ts';
 import { restoreBackup } from '../../../build/backup/restore.ts';
 import { backupTrees } from '../../../build/backup/trees.ts';
 import { startPrivateRedis } from '../../../data/runtime/private-redis.ts';
-import { stopAfterTests, useDirectory } from '../../after-tests.ts';
-import { flushRedis, startRedis } from '../../redis.ts';
+import { useDirectory } from '../../after-tests.ts';
+import { flushRedis, useRedis } from '../../redis.ts';
 import { connected } from '../../redis-server.ts';
 import { contents, createBackupFixture, settingsIn, writeFiles } from './backup-fixture.ts';
 
 let copies = 0;
 
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 const redis = await server.connect();
 const dir = await useDirectory();
 const whole = join(dir, 'whole');

@@ -7,8 +7,8 @@ import { restoreBackup } from '../../../build/backup/restore.ts';
 import type { TreeSettings } from '../../../build/backup/trees.ts';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import type { LogEntry } from '../../../data/schema/snapshot.ts';
-import { stopAfterTests, useDirectory } from '../../after-tests.ts';
-import { flushRedis, startRedis } from '../../redis.ts';
+import { useDirectory } from '../../after-tests.ts';
+import { flushRedis, useRedis } from '../../redis.ts';
 import { contents, createBackupFixture, headOf, settingsIn, writeFiles } from './backup-fixture.ts';
 
 let targets = 0;
@@ -18,7 +18,7 @@ const readLog = async (directory: string): Promise<LogEntry[]> =>
 const writeLog = (directory: string, editions: LogEntry[]): Promise<void> =>
   new SnapshotStorage(directory).writeLog({ editions, checkpoint: headOf(editions), rollbacks: [] });
 
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 const redis = await server.connect();
 const dir = await useDirectory();
 const backup = join(dir, 'backup');

@@ -15,10 +15,9 @@ import { RunStore } from '../../../data/runtime/run-store.ts';
 import { INGEST_QUEUE } from '../../../data/schema/jobs.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { startChildProcess } from '../../../gateway/process/child-process.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { expireLock } from '../../expire-lock.ts';
 import { type Listening, listen } from '../../listen.ts';
-import { silentLog, startRedis } from '../../redis.ts';
+import { silentLog, useRedis } from '../../redis.ts';
 import { pidFrom, sendSignal } from '../../signals.ts';
 import { World } from '../world.ts';
 
@@ -30,7 +29,7 @@ let world: World;
 let silent: Listening;
 let child: ChildProcess | undefined;
 
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 const redis = await server.connect();
 beforeEach(async () => {
   world = await World.create();

@@ -10,10 +10,10 @@ import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import type { Receipt } from '../../../data/proofs/receipt.ts';
 import { generateSigningKey } from '../../../data/proofs/signing-key.ts';
 import { parseKeys, verifyReceipt } from '../../../data/proofs/verify-receipt.ts';
-import { stopAfterTests, useDirectory } from '../../after-tests.ts';
+import { useDirectory } from '../../after-tests.ts';
 import { storedReceipts } from '../../build/editions/stored-receipts.ts';
 import { installWheel, verifyWithPackage } from '../../clients/python-package.ts';
-import { Service } from '../../gateway/service.ts';
+import { useService } from '../../gateway/service.ts';
 import { buildStarter } from '../../shared-builds.ts';
 import type { Evidence } from './tampering.ts';
 
@@ -37,7 +37,7 @@ const others = ['20200101T000000Z-00000001', '20200102T000000Z-00000002'].map((e
 }));
 await signer.commit([...others, entry]);
 const keys = await readFile(join(snapshots, 'keys.json'), 'utf8');
-const service = await stopAfterTests(Service.start({ snapshots }));
+const service = await useService({ snapshots });
 const { key } = await service.account({ credits: 1_000 });
 
 const verifyInPython = (all: readonly Evidence[]) => verifyWithPackage(installed, all);

@@ -1,10 +1,9 @@
 /** `gateway/api` starts and serves without site and accounts: catalogue, figures, metering, and nothing of the rest. */
 import { expect, test } from 'vitest';
 import { buildApi } from '../../../gateway/api/api.ts';
-import { stopAfterTests } from '../../after-tests.ts';
-import { codeOf, Service } from '../service.ts';
+import { codeOf, useService } from '../service.ts';
 
-const service = await stopAfterTests(Service.start({ build: buildApi }));
+const service = await useService({ build: buildApi });
 const owner = await service.account({ credits: 1 });
 
 const DATA = '/v1/data?indicator=alpha.life_expectancy&countries=KEN&from=2010&to=2010';

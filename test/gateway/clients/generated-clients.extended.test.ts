@@ -7,10 +7,10 @@ import { cp, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { stopAfterTests, useDirectory } from '../../after-tests.ts';
+import { useDirectory } from '../../after-tests.ts';
 import { installNodePackages } from '../../node-packages.ts';
 import { installPackages, pythonPath } from '../../python-packages.ts';
-import { Service } from '../service.ts';
+import { useService } from '../service.ts';
 import { INDICATOR, OTHER, toldTo } from './told.ts';
 
 const NODE_PACKAGES = [
@@ -37,7 +37,7 @@ const TSC = join(import.meta.dirname, '../../../node_modules/.bin/tsc');
 
 let key: string;
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 ({ key } = await service.account({ credits: 10_000 }));
 const folder = await useDirectory();
 const told = await toldTo(service, key);

@@ -10,11 +10,10 @@ import {
   type EditionDigest,
 } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
 import { Outbox } from '../../../gateway/commerce/notifications/outbox.ts';
-import { stopAfterTests } from '../../after-tests.ts';
-import { silentLog, startRedis } from '../../redis.ts';
+import { silentLog, useRedis } from '../../redis.ts';
 import { createWorld, UNLIMITED } from '../api/metering/harness.ts';
 import { tellStory } from '../edition-story.ts';
-import { Service } from '../service.ts';
+import { useService } from '../service.ts';
 
 interface Change {
   edition: string;
@@ -28,11 +27,11 @@ interface Change {
 const story = await tellStory();
 afterAll(() => story.world.remove());
 const { SNAPSHOT_DIR: directory } = story.world.settings;
-const service = await stopAfterTests(Service.start({ snapshots: directory }));
+const service = await useService({ snapshots: directory });
 const options = { directory, pollMs: 100_000, hotCacheMb: 4, queryTimeoutMs: 5_000, log: silentLog };
 const snapshots = await SnapshotStore.open(options);
 afterAll(() => snapshots.close());
-const redis = await stopAfterTests(startRedis());
+const redis = await useRedis();
 const world = createWorld(await redis.connect(), UNLIMITED);
 
 /** What an account that uses these indicators should be told of an edition, as lines. */

@@ -16,13 +16,12 @@ import {
   setToldKinds,
 } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
 import { Outbox } from '../../../gateway/commerce/notifications/outbox.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { cases } from '../../environment.ts';
-import { flushRedis, startRedis } from '../../redis.ts';
+import { flushRedis, useRedis } from '../../redis.ts';
 import { createWorld, NOON_MS, UNLIMITED } from '../api/metering/harness.ts';
 import { editionName, Served } from './served-editions.ts';
 
-const redis = await stopAfterTests(startRedis());
+const redis = await useRedis();
 const world = createWorld(await redis.connect(), UNLIMITED);
 
 const IDS = ['a.one', 'a.two', 'a.three', 'b.four', 'b.five', 'b.six'];

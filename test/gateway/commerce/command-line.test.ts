@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { run } from '../../../admin/cli.ts';
 import { parseKey } from '../../../gateway/api/metering/keys.ts';
-import { stopAfterTests, useDirectory } from '../../after-tests.ts';
-import { flushRedis, startRedis } from '../../redis.ts';
+import { useDirectory } from '../../after-tests.ts';
+import { flushRedis, useRedis } from '../../redis.ts';
 
 const MAIN = join(import.meta.dirname, '../../../admin/cli.ts');
 
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 const varDir = await useDirectory();
 beforeEach(async () => {
   await flushRedis(await server.connect());

@@ -3,13 +3,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { matchesRedirect } from '../../../gateway/commerce/connections/redirects.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { CALLBACK, chargedBy, OAuthClient } from './oauth-client.ts';
-import { startAccountPages } from './pages/harness.ts';
+import { useAccountPages } from './pages/harness.ts';
 
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 /** Fetches documents from this machine, as for development. */
-const local = await stopAfterTests(startAccountPages({ settings: { WEBHOOK_PRIVATE_TARGETS: 'true' } }));
+const local = await useAccountPages({ settings: { WEBHOOK_PRIVATE_TARGETS: 'true' } });
 const { connections } = harness.context;
 const ann = await harness.customer();
 await harness.accounts.grant(ann.account_id, { credits: 1_000, by: 'test' });

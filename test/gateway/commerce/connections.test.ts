@@ -4,11 +4,10 @@ import type { Command } from 'ioredis';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { ConnectionStore } from '../../../gateway/commerce/connections/connection-store.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { CALLBACK, chargedBy, OAuthClient, type Tokens } from './oauth-client.ts';
-import { startAccountPages } from './pages/harness.ts';
+import { useAccountPages } from './pages/harness.ts';
 
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 const { connections, members } = harness.context;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -11,12 +11,11 @@ import {
   type Period,
   SpendingAlerts,
 } from '../../../gateway/commerce/notifications/alerts/ledger-alerts.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { cases } from '../../environment.ts';
-import { startRedis } from '../../redis.ts';
+import { useRedis } from '../../redis.ts';
 import { type Customer, createWorld, NOON_MS, UNLIMITED } from '../api/metering/harness.ts';
 
-const redis = await stopAfterTests(startRedis());
+const redis = await useRedis();
 const world = createWorld(await redis.connect(), UNLIMITED);
 const base = { redis: world.redis, now: () => world.clock.ms, random: randomBytes };
 const alerts = new SpendingAlerts(base);

@@ -6,13 +6,13 @@ import { expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { ExportFiles } from '../../../gateway/commerce/privacy/export-files.ts';
 import { AccountError } from '../../../gateway/commerce/store/records.ts';
-import { stopAfterTests, useDirectory } from '../../after-tests.ts';
-import { startRedis } from '../../redis.ts';
+import { useDirectory } from '../../after-tests.ts';
+import { useRedis } from '../../redis.ts';
 import { addDebits, openLedger, prepareExport, requestExport } from './long-ledger.ts';
 import { readExport } from './pages/read-export.ts';
 
 const directory = await useDirectory();
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 const redis = await server.connect();
 
 const ENTRIES = 4_000;

@@ -1,14 +1,13 @@
 /** Connections as a library sees them that holds servers to the standards, and refuses what deviates: `oauth4webapi`. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { stopAfterTests } from '../../after-tests.ts';
 import { installNodePackages } from '../../node-packages.ts';
 import { CALLBACK, chargedBy, OAuthClient } from './oauth-client.ts';
-import { startAccountPages } from './pages/harness.ts';
+import { useAccountPages } from './pages/harness.ts';
 
 const modules = await installNodePackages(['oauth4webapi@3.8.8']);
 const oauth = await import(join(modules, 'oauth4webapi/build/index.js'));
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 const person = await harness.customer();
 await harness.accounts.grant(person.account_id, { credits: 100, by: 'test' });
 

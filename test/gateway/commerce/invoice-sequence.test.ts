@@ -8,9 +8,8 @@ import { issuedDocument } from '../../../gateway/commerce/orders/document.ts';
 import { InvoiceRegister } from '../../../gateway/commerce/orders/invoice-register.ts';
 import { DEFAULT_TERMS } from '../../../gateway/commerce/orders/sales-terms.ts';
 import { AccountError } from '../../../gateway/commerce/store/records.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { cases } from '../../environment.ts';
-import { flushRedis, startRedis } from '../../redis.ts';
+import { flushRedis, useRedis } from '../../redis.ts';
 import { NOON_MS, PACKS, seededRandom } from '../api/metering/harness.ts';
 
 /** Longer than marks are left to a process that may still run. */
@@ -25,7 +24,7 @@ const openStore = (client: RedisClient): AccountStore =>
     random: seededRandom(`sequence ${stores++}`),
   });
 
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 const redis = await server.connect();
 beforeEach(async () => {
   clock.ms = NOON_MS;

@@ -17,8 +17,7 @@ import { createInvoicePrinter } from '../../../gateway/commerce/orders/print-inv
 import { salesTermsOf } from '../../../gateway/commerce/orders/sales-terms.ts';
 import { EU_COUNTRIES, isVatId, vatAmounts, vatTreatment } from '../../../gateway/commerce/orders/vat.ts';
 import { AccountError } from '../../../gateway/commerce/store/records.ts';
-import { stopAfterTests } from '../../after-tests.ts';
-import { flushRedis, startRedis } from '../../redis.ts';
+import { flushRedis, useRedis } from '../../redis.ts';
 import { createWorld, PACKS, seededRandom, type World } from '../api/metering/harness.ts';
 
 const SELLER = {
@@ -37,7 +36,7 @@ let store: AccountStore;
 let billing: BillingStore;
 let account_id: string;
 
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 const countries = await readCountries('data');
 beforeEach(async () => {
   world = createWorld(await server.connect());

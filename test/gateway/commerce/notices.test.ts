@@ -7,18 +7,17 @@ import type { GivenRole } from '../../../gateway/commerce/accounts/member-store.
 import { PENDING_TIMEOUT_MS } from '../../../gateway/commerce/history/audit-log.ts';
 import type { Mail } from '../../../gateway/commerce/notifications/mail/mailer.ts';
 import type { Visitor } from '../../admin/harness.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { codeAt } from './authenticator.ts';
-import { type Customer, NOON, PASSWORD, startAccountPages } from './pages/harness.ts';
+import { type Customer, NOON, PASSWORD, useAccountPages } from './pages/harness.ts';
 
 const CONTACT = 'help@almanac.example';
 const OPERATORS = 'operators@almanac.example';
 const HOUR_MS = 3_600_000;
 
 let people = 0;
-const harness = await stopAfterTests(
-  startAccountPages({ settings: { CONTACT_EMAIL: CONTACT, OPERATOR_ALERT_EMAIL: OPERATORS } }),
-);
+const harness = await useAccountPages({
+  settings: { CONTACT_EMAIL: CONTACT, OPERATOR_ALERT_EMAIL: OPERATORS },
+});
 
 /** What the sweep sends to an address, after what it has already. */
 async function sweep(email: string): Promise<Mail[]> {

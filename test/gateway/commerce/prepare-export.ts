@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { connectRedis, whenReady } from '../../../data/runtime/redis.ts';
 import { readSettings } from '../../../data/runtime/settings.ts';
 import { openAccountService } from '../../../gateway/commerce/service.ts';
-import { silentLog } from '../../redis.ts';
+import { silentLog } from '../../redis-server.ts';
 
 const settings = readSettings();
 const redis = connectRedis(settings, silentLog, 'admin');

@@ -6,11 +6,11 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { stopAfterTests, useDirectory } from '../../after-tests.ts';
+import { useDirectory } from '../../after-tests.ts';
 import { World } from '../../build/world.ts';
 import { HTTP_READERS, installPackages, pythonPath } from '../../python-packages.ts';
 import { herd } from '../edition-story.ts';
-import { Service, type TestKey } from '../service.ts';
+import { type TestKey, useService } from '../service.ts';
 import { LinkedSheet } from './libreoffice.ts';
 
 const READER = join(import.meta.dirname, 'read_feed.py');
@@ -48,7 +48,7 @@ await installPackages(HTTP_READERS);
 const world = await World.create({ atlas: GATES });
 afterAll(() => world.remove());
 await publish(51, 52, 53);
-const service = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
+const service = await useService({ snapshots: world.settings.SNAPSHOT_DIR });
 const owner = await service.account();
 
 /** A night whose figures are these. */

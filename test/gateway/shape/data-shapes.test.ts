@@ -1,9 +1,8 @@
 /** GET /data about several indicators, codes and groups, with chosen columns, wide, in every text format: by eye, over the fixture. */
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../../after-tests.ts';
-import { codeOf, Service } from '../service.ts';
+import { codeOf, useService } from '../service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: 1_000_000 });
 
 const get = (query: string) => service.get(`/v1/data?${query}`, { key: owner.key });

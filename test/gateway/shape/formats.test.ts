@@ -1,11 +1,10 @@
 /** Lists, rankings and profiles of countries as CSV and NDJSON, held against their JSON. */
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../../after-tests.ts';
 import { FIXTURE_ID } from '../fixture-snapshot.ts';
-import { codeOf, Service } from '../service.ts';
+import { codeOf, useService } from '../service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: 100_000 });
 
 const LISTS = [

@@ -1,17 +1,16 @@
 /** GET /data in every shape over the starter data: generated calls, against the answers for single indicators combined. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { stopAfterTests } from '../../after-tests.ts';
 import { cases } from '../../environment.ts';
 import { buildStarter } from '../../shared-builds.ts';
-import { Service } from '../service.ts';
+import { useService } from '../service.ts';
 import { expectedData, type FullRow, queryOf, type World } from './expected-data.ts';
 import { generatedCalls } from './generated-calls.ts';
 
 const COLUMNS = 'iso3,year,value,ci_lo,ci_hi,rank,projected,status,reason,rank_lo,rank_hi';
 
 const { snapshots } = await buildStarter();
-const service = await stopAfterTests(Service.start({ snapshots }));
+const service = await useService({ snapshots });
 const { key } = await service.account({ credits: 100_000_000 });
 const known = new Map<string, Promise<FullRow[]>>();
 const read = async (id: string) =>

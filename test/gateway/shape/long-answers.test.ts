@@ -2,9 +2,8 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { Agent, request } from 'undici';
 import { describe, expect, test, vi } from 'vitest';
-import { stopAfterTests } from '../../after-tests.ts';
 import { buildStarter } from '../../shared-builds.ts';
-import { Service } from '../service.ts';
+import { useService } from '../service.ts';
 
 interface Listed {
   id: string;
@@ -13,7 +12,7 @@ interface Listed {
 }
 
 const { snapshots } = await buildStarter();
-const service = await stopAfterTests(Service.start({ snapshots }));
+const service = await useService({ snapshots });
 const owner = await service.account({ credits: 100_000_000 });
 const { data } = (await service.get('/v1/indicators')).json;
 const extent = ({ coverage }: Listed): number =>

@@ -6,7 +6,7 @@ import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import { stopAfterTests } from '../../after-tests.ts';
 import { cpuTime, memoryLine } from '../../bench/process-stats.ts';
-import { startRedis } from '../../redis.ts';
+import { useRedis } from '../../redis.ts';
 import { buildStarter } from '../../shared-builds.ts';
 import { Program } from '../program.ts';
 
@@ -26,7 +26,7 @@ const TIGHT_HEAP = '--max-semi-space-size=4 --max-old-space-size=192';
 const IDLE_LOOK_MS = 100;
 
 const { snapshots } = await buildStarter();
-const redis = await stopAfterTests(startRedis());
+const redis = await useRedis();
 const program = await stopAfterTests(Program.prepare());
 const settings = {
   SNAPSHOT_DIR: snapshots,

@@ -2,8 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CountryDetail, IndicatorRecord, TopicItem } from '../../../data/schema/records.ts';
 import { dateText } from '../../../gateway/site/figures.ts';
-import { stopAfterTests } from '../../after-tests.ts';
-import { Service } from '../service.ts';
+import { useService } from '../service.ts';
 import { figuresIn, linksOf, sectionOf, tableIn, textOf, valuesByYear, valuesOf } from './page-text.ts';
 
 interface Row {
@@ -20,7 +19,7 @@ interface Group {
   as_of: string;
 }
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const key = await service.account({ credits: 100_000 });
 const codes = (await service.get('/v1/countries')).json.data.map(({ iso3 }: { iso3: string }) => iso3);
 

@@ -5,17 +5,14 @@ import { ENCODERS } from '../../../gateway/api/encoders/encoders.ts';
 import { isPriced } from '../../../gateway/api/operations/operation.ts';
 import { OPERATIONS } from '../../../gateway/api/operations/operations.ts';
 import { DOCS_LINKS } from '../../../gateway/site/pages/docs.ts';
-import { stopAfterTests } from '../../after-tests.ts';
-import { Service } from '../service.ts';
+import { useService } from '../service.ts';
 import { unescaped } from './page-text.ts';
 
 const BASE = 'https://almanac.example';
 const REFERENCE = OPERATIONS.map(({ name }) => `/docs/reference/${name}`);
 const PAGES = ['/docs', ...DOCS_LINKS.map(({ href }) => href), ...REFERENCE];
 
-const service = await stopAfterTests(
-  Service.start({ settings: { PUBLIC_URL: BASE, FREE_PER_MINUTE: '4321' } }),
-);
+const service = await useService({ settings: { PUBLIC_URL: BASE, FREE_PER_MINUTE: '4321' } });
 const key = await service.account({ credits: 1_000_000 });
 /** The text of each page, by path. */
 const texts: Map<string, string> = new Map();

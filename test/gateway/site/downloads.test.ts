@@ -1,15 +1,14 @@
 /** Free files of what a page shows: the rows of the API, under their licence, so many an hour and address. */
 import { parse } from 'csv-parse/sync';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../../after-tests.ts';
-import { NOON, Service } from '../service.ts';
+import { NOON, useService } from '../service.ts';
 import { linksOf, sectionOf, textOf } from './page-text.ts';
 
 const HOUR_MS = 3_600_000;
 const PER_HOUR = 30;
 const TERMS = ['unit', 'licence', 'attribution', 'edition'];
 
-const service = await stopAfterTests(Service.start({ settings: { TRUST_PROXY: '127.0.0.1' } }));
+const service = await useService({ settings: { TRUST_PROXY: '127.0.0.1' } });
 const key = await service.account({ credits: 1_000_000 });
 
 // An hour of its own for each test.

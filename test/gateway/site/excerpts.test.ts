@@ -3,10 +3,9 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { excerptFile } from '../../../data/schema/snapshot.ts';
 import type { Snapshot } from '../../../gateway/api/snapshot/editions/snapshot.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { type Cell, SERVED, World } from '../../build/world.ts';
 import { SEED } from '../../environment.ts';
-import { Service } from '../service.ts';
+import { useService } from '../service.ts';
 import { sectionOf, valuesOf } from './page-text.ts';
 
 const FROM = 2005;
@@ -58,7 +57,7 @@ const world = await World.create({
 });
 afterAll(() => world.remove());
 await night(0);
-const service = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
+const service = await useService({ snapshots: world.settings.SNAPSHOT_DIR });
 const owner = await service.account({ credits: 1_000_000 });
 
 let pages = 0;

@@ -1,13 +1,12 @@
 /** Citations lead to a page for readers, of the edition that was cited. */
 import { afterAll, expect, test } from 'vitest';
-import { stopAfterTests } from '../../after-tests.ts';
 import { tellStory } from '../edition-story.ts';
-import { Service } from '../service.ts';
+import { useService } from '../service.ts';
 import { linksOf, rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
 
 const { world, served } = await tellStory();
 afterAll(() => world.remove());
-const service = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
+const service = await useService({ snapshots: world.settings.SNAPSHOT_DIR });
 const { key } = await service.account({ credits: 10_000 });
 
 /** The page that the citation of an edition leads to. */

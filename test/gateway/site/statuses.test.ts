@@ -1,8 +1,7 @@
 /** What a source says of a figure stands beside it in the ranking, in the words of the API. */
 import { afterAll, expect, test } from 'vitest';
-import { stopAfterTests } from '../../after-tests.ts';
 import { World } from '../../build/world.ts';
-import { Service } from '../service.ts';
+import { useService } from '../service.ts';
 import { rowsOf, sectionOf } from './page-text.ts';
 
 const FIELDS = ['place', 'year', 'rate', 'note'];
@@ -34,7 +33,7 @@ await world.write('mirror/office/pack/datapackage.json', JSON.stringify({ name: 
 await world.write('mirror/office/pack/data.csv', `${[FIELDS.join(), ...ROWS].join('\n')}\n`);
 expect(await world.ingest('office')).toMatchObject({ status: 'succeeded', reason: null });
 await world.build();
-const service = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
+const service = await useService({ snapshots: world.settings.SNAPSHOT_DIR });
 
 test('the ranking marks estimated, provisional and other figures of the latest year', async () => {
   const { data } = (await service.get('/v1/indicators')).json;

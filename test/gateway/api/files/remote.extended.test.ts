@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { HTTP_READERS, installPackages, pythonPath } from '../../../python-packages.ts';
 import { buildStarter } from '../../../shared-builds.ts';
-import { Service } from '../../service.ts';
+import { useService } from '../../service.ts';
 import { CountingProxy, type Passed } from './counting-proxy.ts';
 
 const READER = join(import.meta.dirname, 'read_remote.py');
@@ -33,7 +33,7 @@ const BUNDLE = '/v1/bundles/world-bank.parquet';
 await installPackages(HTTP_READERS);
 const { snapshots } = await buildStarter();
 const proxy = await stopAfterTests(CountingProxy.start());
-const service = await stopAfterTests(Service.start({ snapshots, settings: { PUBLIC_URL: proxy.url } }));
+const service = await useService({ snapshots, settings: { PUBLIC_URL: proxy.url } });
 proxy.port = service.port;
 const reader = await service.account({ credits: 1_000_000 });
 const [first, second] = await Promise.all(

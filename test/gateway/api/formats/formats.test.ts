@@ -3,10 +3,9 @@ import { tableFromIPC } from 'apache-arrow';
 import { parse } from 'csv-parse/sync';
 import { parquetMetadata } from 'hyparquet';
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { Service } from '../../service.ts';
+import { useService } from '../../service.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: 1_000_000 });
 
 const get = (path: string) => service.get(`/v1/${path}`, { key: owner.key });

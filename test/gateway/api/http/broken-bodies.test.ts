@@ -2,9 +2,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { FakeStripe, stripeSettings } from '../../commerce/pages/fake-stripe.ts';
-import { startAccountPages } from '../../commerce/pages/harness.ts';
+import { stripeSettings, useFakeStripe } from '../../commerce/pages/fake-stripe.ts';
+import { useAccountPages } from '../../commerce/pages/harness.ts';
 
 /** Named by what is wrong with them. */
 const BROKEN: readonly (readonly [name: string, chunks: string])[] = [
@@ -46,8 +45,8 @@ async function exchange(port: number, bytes: string, then?: string | null): Prom
 const statusesOf = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 ([2-5]\d\d) /g)].map(([, status]) => Number(status));
 
-const stripe = await stopAfterTests(FakeStripe.start());
-const harness = await stopAfterTests(startAccountPages({ settings: stripeSettings(stripe) }));
+const stripe = await useFakeStripe();
+const harness = await useAccountPages({ settings: stripeSettings(stripe) });
 const port = Number(new URL(harness.url).port);
 const customer = await harness.customer();
 const { key } = await harness.makeKey(customer);

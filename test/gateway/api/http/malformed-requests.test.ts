@@ -2,12 +2,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../../../after-tests.ts';
 import { exchange } from '../../../attack/smuggling.ts';
-import { codeOf, Service } from '../../service.ts';
+import { codeOf, useService } from '../../service.ts';
 
 const CREDITS = 1_000;
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const owner = await service.account({ credits: CREDITS });
 afterEach(async () => {
   expect(await service.balance(owner)).toBe(CREDITS);

@@ -2,15 +2,12 @@
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { stopAfterTests } from '../../../after-tests.ts';
 import { PUBLIC_ROUTES } from '../../public-routes.ts';
-import { type Answer, Service } from '../../service.ts';
+import { type Answer, useService } from '../../service.ts';
 
 let lines: Record<string, unknown>[] = [];
 const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-const service = await stopAfterTests(
-  Service.start({ log, settings: { TRUST_PROXY: '127.0.0.1', ANONYMOUS_PER_MINUTE: '3' } }),
-);
+const service = await useService({ log, settings: { TRUST_PROXY: '127.0.0.1', ANONYMOUS_PER_MINUTE: '3' } });
 const owner = await service.account({ credits: 100_000 });
 
 /** Headers whose values differ between any two answers: of these, only that they are there is compared. */

@@ -14,9 +14,8 @@ import { sendRepresentation } from '../../../../gateway/api/http/api/response.ts
 import { SlowClients, slowClients } from '../../../../gateway/api/http/server/overload.ts';
 import { createHttpServer } from '../../../../gateway/api/http/server/server.ts';
 import type { Snapshot } from '../../../../gateway/api/snapshot/editions/snapshot.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
 import { silentLog } from '../../../redis.ts';
-import { Service } from '../../service.ts';
+import { useService } from '../../service.ts';
 
 /** More than a system takes without a reader. */
 const BODY = Buffer.alloc(16 * 1024 * 1024, 'a');
@@ -128,7 +127,7 @@ test('does not watch an answer whose client left before it was ready', async () 
 
 /** More than any system takes for a connection that nobody reads. */
 const ASKED_MOST = 200_000;
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 
 /** Asks until an answer waits for its reader. */
 async function askUntilWatched(port: number, line: string): Promise<Socket> {

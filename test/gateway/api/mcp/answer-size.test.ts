@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadCurated } from '../../../../data/curated/curated.ts';
 import { answerText, fitted, TOKENS_MAX, tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
-import { directoryOfTest, stopAfterTests } from '../../../after-tests.ts';
+import { directoryOfTest } from '../../../after-tests.ts';
 import { COUNTRIES, INDICATORS } from '../../fixture-data.ts';
 import { publishFixture } from '../../fixture-snapshot.ts';
-import { Service } from '../../service.ts';
+import { Service, useService } from '../../service.ts';
 import { call } from './mcp-client.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const key = await service.account({ credits: 1_000_000 });
 
 test('the count exceeds that of the finest division of a text that a tokenizer makes of figures', () => {

@@ -2,11 +2,11 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
 import { installNodePackages } from '../../../node-packages.ts';
 import { installPackages, pythonPath } from '../../../python-packages.ts';
-import { Service } from '../../service.ts';
+import { useService } from '../../service.ts';
 import { CALLS, RESEARCH_CALLS } from './calls.ts';
 import { NODE_CLIENTS, PYTHON_CLIENTS } from './official-packages.ts';
 
@@ -20,11 +20,10 @@ interface Told {
   answers: Record<string, { structured: { outcome: string }; text: string }>;
 }
 
-const service = await Service.start();
+const service = await useService();
 const key = await service.account({ credits: 100_000 });
 const modules = await installNodePackages(NODE_CLIENTS);
 await installPackages(PYTHON_CLIENTS);
-afterAll(() => service.stop());
 
 async function told(program: string, args: readonly string[], more: string[] = []): Promise<Told> {
   const { stdout } = await promisify(execFile)('env', [...more, program, ...args], { maxBuffer: 2 ** 26 });

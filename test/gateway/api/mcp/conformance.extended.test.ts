@@ -4,9 +4,9 @@
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { installNodePackages } from '../../../node-packages.ts';
-import { Service } from '../../service.ts';
+import { useService } from '../../service.ts';
 import { CONFORMANCE, CONFORMANCE_PROGRAM } from './official-packages.ts';
 
 /** Scenarios that begin so call tools, read resources or get prompts named `test_…`, or need the extension of tasks. */
@@ -26,9 +26,8 @@ const NEED_FIXTURES = [
 /** Checks of a scenario that passes otherwise: they ask for `test_missing_capability`, `test_streaming_elicitation` or `test_logging_tool`. */
 const NEED_TOOLS: Readonly<Record<string, number>> = { 'server-stateless': 4 };
 
-const service = await Service.start();
+const service = await useService();
 const suite = join(await installNodePackages(CONFORMANCE), CONFORMANCE_PROGRAM);
-afterAll(() => service.stop());
 
 interface Scenario {
   name: string;

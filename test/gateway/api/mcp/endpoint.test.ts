@@ -3,11 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { buildApi } from '../../../../gateway/api/api.ts';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
 import { ICONS } from '../../../../gateway/site/assets.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { Service } from '../../service.ts';
+import { Service, useService } from '../../service.ts';
 import { call, REVISIONS, send } from './mcp-client.ts';
 
-const service = await stopAfterTests(Service.start({ settings: { ANONYMOUS_PER_MINUTE: '40' } }));
+const service = await useService({ settings: { ANONYMOUS_PER_MINUTE: '40' } });
 const key = await service.account();
 
 const list = (headers: Record<string, string>) => send(service, 'tools/list', {}, { headers });
@@ -147,7 +146,7 @@ const FIGURES = { name: 'get_data', arguments: { indicators: ['alpha.life_expect
 describe.each(REVISIONS)('where people can sign in, revision %s', async (revision) => {
   const build: typeof buildApi = (parts) =>
     buildApi({ ...parts, hasSignIn: true, siteOf: () => ({ pages: [], errorPage: () => '', icons: ICONS }) });
-  const signing = await stopAfterTests(Service.start({ build }));
+  const signing = await useService({ build });
   const post = (method: string, sent: Record<string, unknown>, headers: Record<string, string> = {}) =>
     send(signing, method, sent, { revision, headers });
 

@@ -4,16 +4,15 @@ import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LOAD_LIMITS, LoadShedder, slowClients } from '../../../../gateway/api/http/server/overload.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
 import { silentLog } from '../../../redis.ts';
-import { Service, type ServiceOptions, type TestKey } from '../../service.ts';
+import { Service, type ServiceOptions, type TestKey, useService } from '../../service.ts';
 import { send } from './mcp-client.ts';
 
 const BATCHES = '2025-03-26';
 const JSON_RPC = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 const FIGURE = { indicators: ['alpha.life_expectancy'], countries: ['Kenya'] };
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {

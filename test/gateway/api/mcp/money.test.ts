@@ -4,15 +4,14 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { stopAfterTests } from '../../../after-tests.ts';
 import { COUNTRIES, INDICATORS } from '../../fixture-data.ts';
-import { Service } from '../../service.ts';
+import { useService } from '../../service.ts';
 import { payLongAnswers } from './long-answers.ts';
 import { call } from './mcp-client.ts';
 
 const CREDITS = 1_000_000;
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const tools = await service.account({ credits: CREDITS });
 const http = await service.account({ credits: CREDITS });
 

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
-import { stopAfterTests, useDirectory } from '../../../after-tests.ts';
+import { useDirectory } from '../../../after-tests.ts';
 import { type FixtureIndicator, INDICATORS } from '../../fixture-data.ts';
 import { publishFixture } from '../../fixture-snapshot.ts';
-import { PUBLIC_URL, Service } from '../../service.ts';
+import { PUBLIC_URL, useService } from '../../service.ts';
 import { call, type HostFigure, type ToolResult } from './mcp-client.ts';
 
 /** More than a profile has room for. */
@@ -26,7 +26,7 @@ const [FIRST, SECOND] = ['20261118T020000Z-00000001', '20261119T020000Z-00000002
 const snapshots = await useDirectory();
 await publishFixture(snapshots, { id: FIRST, generatedAt: '2026-11-18T02:00:00+00:00', indicators: WORLD });
 const settings = { SNAPSHOT_POLL_MS: '1000000' };
-const service = await stopAfterTests(Service.start({ snapshots, settings }));
+const service = await useService({ snapshots, settings });
 const key = await service.account({ credits: 1_000_000 });
 
 type Structured = ToolResult['structured'];

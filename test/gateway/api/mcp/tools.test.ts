@@ -5,13 +5,12 @@ import { z } from 'zod';
 import { tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
 import type { Tool } from '../../../../gateway/api/mcp/tool.ts';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
 import { COUNTRIES } from '../../fixture-data.ts';
-import { Service } from '../../service.ts';
+import { useService } from '../../service.ts';
 import { CALLS, RESEARCH_CALLS } from './calls.ts';
 import { call, REVISIONS, send, type ToolResult } from './mcp-client.ts';
 
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 const key = await service.account({ credits: 100_000 });
 
 const LIFE = 'alpha.life_expectancy';

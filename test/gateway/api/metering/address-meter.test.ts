@@ -1,11 +1,10 @@
 /** Rate limits of anonymous callers: exact over several gateways, without asking Redis where an address is over them. */
 import { describe, expect, it } from 'vitest';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { countCommands, silentLog, startRedis } from '../../../redis.ts';
+import { countCommands, silentLog, useRedis } from '../../../redis.ts';
 import { type Clock, LIMITS, NOON_MS } from './harness.ts';
 
-const server = await stopAfterTests(startRedis({ dedicated: true }));
+const server = await useRedis({ dedicated: true });
 
 /** @param timeout_ms long, so that a machine that holds Redis back for a moment does not decide what is counted */
 async function gateway(

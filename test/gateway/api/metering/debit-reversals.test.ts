@@ -3,8 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { findCharged } from '../../../../gateway/api/metering/debit-reversals.ts';
 import type { Debit } from '../../../../gateway/api/metering/metering.ts';
 import type { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { keysMatching, startRedis } from '../../../redis.ts';
+import { keysMatching, useRedis } from '../../../redis.ts';
 import {
   admissionOf,
   booksOf,
@@ -19,7 +18,7 @@ const DAY_MS = 86_400_000;
 
 let world: World;
 let customer: Customer;
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 beforeEach(async () => {
   world = createWorld(await server.connect(), UNLIMITED);
   customer = await world.customer({ credits: 100 });

@@ -3,8 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { connectRedis, type RedisClient, whenReady } from '../../../../data/runtime/redis.ts';
 import { MeteringUnavailable, type Verdict } from '../../../../gateway/api/metering/metering.ts';
 import type { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { keysMatching, silentLog, startRedis } from '../../../redis.ts';
+import { keysMatching, silentLog, useRedis } from '../../../redis.ts';
 import {
   admissionOf,
   type Books,
@@ -16,7 +15,7 @@ import {
 } from './harness.ts';
 import { type FaultyProxy, startFaultyProxy } from './proxy.ts';
 
-const server = await stopAfterTests(startRedis({ persistent: true }));
+const server = await useRedis({ persistent: true });
 // Loads the scripts: a cut connection must lose their replies, not a NOSCRIPT error.
 const { metering, customer } = createWorld(await server.connect(), UNLIMITED);
 const verdict = await (await customer()).call({ price: 1 });

@@ -4,11 +4,10 @@ import { expect, test } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { Debit, Verdict } from '../../../../gateway/api/metering/metering.ts';
 import { readUsageDays } from '../../../../gateway/api/metering/usage.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { startRedis } from '../../../redis.ts';
+import { useRedis } from '../../../redis.ts';
 import { booksOf, createWorld, debitOf, UNLIMITED } from './harness.ts';
 
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 const world = createWorld(await server.connect(), UNLIMITED);
 const { feeds } = world.metering;
 

@@ -3,11 +3,10 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { Debit } from '../../../../gateway/api/metering/metering.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { startRedis } from '../../../redis.ts';
+import { useRedis } from '../../../redis.ts';
 import { admissionOf, booksOf, type Customer, createWorld, debitOf, UNLIMITED } from './harness.ts';
 
-const server = await stopAfterTests(startRedis({ persistent: true }));
+const server = await useRedis({ persistent: true });
 const world = createWorld(await server.connect(), UNLIMITED);
 
 const named = { key: 'k', fingerprint: 'f', edition: 'e1' };

@@ -11,8 +11,7 @@ import type { CallSource, Debit, Verdict } from '../../../../gateway/api/meterin
 import type { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
 import type { KeyRules } from '../../../../gateway/commerce/store/records.ts';
 import { AccountError, MAX_ACTIVE_KEYS } from '../../../../gateway/commerce/store/records.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { startRedis } from '../../../redis.ts';
+import { useRedis } from '../../../redis.ts';
 import { admissionOf, booksOf, createWorld, type Drawn, UNLIMITED, type World, weighted } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
@@ -238,7 +237,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof AccountError ? error.code : String(error)),
   );
 
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 
 /** Two gateways with connections and caches of their own. */
 async function service(): Promise<{ world: World; gateways: RedisMetering[] }> {

@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { LeaseTerms, Verdict } from '../../../../gateway/api/metering/metering.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { startRedis } from '../../../redis.ts';
+import { useRedis } from '../../../redis.ts';
 import { booksOf, type Customer, createWorld, debitOf, UNLIMITED } from './harness.ts';
 
 const PRICE = 7;
@@ -12,7 +11,7 @@ const SIZE = 100;
 const ALLOWANCE = 20 * SIZE;
 const [FILE, OTHER] = ['a', 'b'].map((digit) => digit.repeat(64)) as [string, string];
 
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 const world = createWorld(await server.connect(), UNLIMITED);
 
 interface Asked extends Partial<LeaseTerms> {

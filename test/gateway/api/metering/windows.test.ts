@@ -2,11 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { readTotalUsage } from '../../../../admin/routes/usage.ts';
 import { DAY_MS, dayOf, minuteOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { flushRedis, startRedis } from '../../../redis.ts';
+import { flushRedis, useRedis } from '../../../redis.ts';
 import { createWorld, LIMITS, NOON_MS, UNLIMITED } from './harness.ts';
 
-const server = await stopAfterTests(startRedis());
+const server = await useRedis();
 
 const at = (text: string): number => Date.parse(`2026-11-20T${text}Z`);
 /** A customer of the free tier, and the clock of their world. */

@@ -3,8 +3,7 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { AvailabilityLog } from '../../../../gateway/api/status/availability.ts';
 import { recordReadiness } from '../../../../gateway/api/status/readiness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { startRedis } from '../../../redis.ts';
+import { useRedis } from '../../../redis.ts';
 import { seededRandom } from '../metering/harness.ts';
 
 const MINUTE = 60_000;
@@ -13,7 +12,7 @@ const START = Date.UTC(2026, 10, 21, 22, 13, 5);
 
 let now_ms = START;
 const now = (): number => now_ms;
-const redis = await stopAfterTests(startRedis());
+const redis = await useRedis();
 const client = await redis.connect();
 beforeEach(async () => {
   await client.flushall();

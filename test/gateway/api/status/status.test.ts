@@ -5,12 +5,11 @@ import type { RunRecord } from '../../../../data/schema/lake.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { AvailabilityLog } from '../../../../gateway/api/status/availability.ts';
 import type { ServiceStatus } from '../../../../gateway/api/status/service-status.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { NOON, Service } from '../../service.ts';
+import { NOON, useService } from '../../service.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const service = await stopAfterTests(Service.start());
+const service = await useService();
 beforeEach(() => {
   // Beyond what was read before.
   service.clock.ms = NOON + HOUR * Math.ceil((service.clock.ms - NOON) / HOUR + 1);

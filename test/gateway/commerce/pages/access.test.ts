@@ -4,8 +4,7 @@ import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { ROLES, type Role } from '../../../../gateway/commerce/accounts/member-store.ts';
 import { ACCESS } from '../../../../gateway/commerce/pages/access.ts';
 import { hiddenTokens } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { startAccountPages } from './harness.ts';
+import { useAccountPages } from './harness.ts';
 
 /** Written apart from the product. */
 const ALLOWED: Record<Role, readonly string[]> = {
@@ -18,7 +17,7 @@ const ALLOWED: Record<Role, readonly string[]> = {
 const ANONYMOUS =
   /^\/account\/(?:connect$|sign-in|sign-up|confirm|forgot|reset|closed$|summary$|stripe|invitation|email|undo-email)/;
 
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 const ann = await harness.customer();
 
 const listed = () =>

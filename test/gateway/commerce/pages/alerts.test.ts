@@ -6,21 +6,21 @@ import { openQueue } from '../../../../gateway/commerce/notifications/jobs/queue
 import { listAccountData } from '../../../../gateway/commerce/privacy/data-export.ts';
 import { wordsOf } from '../../../admin/harness.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
-import { startRedis } from '../../../redis.ts';
+import { useRedis } from '../../../redis.ts';
 import { Served } from '../served-editions.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
-import { NOON, PASSWORD, startAccountPages } from './harness.ts';
+import { NOON, PASSWORD, useAccountPages } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
 const USED = 'alpha.life_expectancy';
 
-const redis = await stopAfterTests(startRedis());
+const redis = await useRedis();
 const receiver = await stopAfterTests(startReceiver());
 const served = new Served();
 served.publish(NOON - DAY_MS, { added: [USED], withdrawn: [], renamed: [], revised: {}, redefined: [] });
 const options = { redis, served, settings: { WEBHOOK_PRIVATE_TARGETS: 'true' } };
-const first = await stopAfterTests(startAccountPages(options));
-const gateways = [first, await stopAfterTests(startAccountPages(options))] as const;
+const first = await useAccountPages(options);
+const gateways = [first, await useAccountPages(options)] as const;
 const ann = await first.customer('Ann');
 const key = (await first.accounts.keys.mint(ann.account_id)).key;
 const types = ['spending.above', 'indicators.changed'];

@@ -2,19 +2,18 @@
 import { describe, expect, it } from 'vitest';
 import { accountSubject } from '../../../../gateway/commerce/history/audit-log.ts';
 import { startAdminOn, type Visitor, wordsOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { startRedis } from '../../../redis.ts';
+import { useRedis } from '../../../redis.ts';
 import { CALLS } from '../../api/mcp/calls.ts';
 import { CALLBACK, chargedBy, OAuthClient, type Pending } from '../oauth-client.ts';
-import { type Customer, PASSWORD, startAccountPages } from './harness.ts';
+import { type Customer, PASSWORD, useAccountPages } from './harness.ts';
 import { readExport } from './read-export.ts';
 
 const DAY_MS = 86_400_000;
 const PATH = '/account/connections';
 const REASON = 'It was reported to us.';
 
-const redis = await stopAfterTests(startRedis());
-const harness = await stopAfterTests(startAccountPages({ redis }));
+const redis = await useRedis();
+const harness = await useAccountPages({ redis });
 
 interface Asked {
   client: OAuthClient;

@@ -2,12 +2,11 @@
 import { readdir } from 'node:fs/promises';
 import { expect, it, vi } from 'vitest';
 import { wordsOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { type Customer, startAccountPages } from './harness.ts';
+import { type Customer, useAccountPages } from './harness.ts';
 
 const DAY_MS = 86_400_000;
 
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 
 /** A customer whose export is ready. */
 async function exported(): Promise<Customer & { request_id: string; path: string }> {

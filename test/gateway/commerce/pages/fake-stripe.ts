@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { Stripe } from 'stripe';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { listen } from '../../../listen.ts';
 
 export const STRIPE_API_KEY = 'sk_test_stand_in';
@@ -138,3 +139,6 @@ export const stripeSettings = (stripe: FakeStripe): Record<string, string> => ({
   STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
   STRIPE_API_BASE: stripe.url,
 });
+
+/** Stopped after the tests of the file or suite. */
+export const useFakeStripe = (): Promise<FakeStripe> => stopAfterTests(FakeStripe.start());

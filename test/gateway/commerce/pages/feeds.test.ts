@@ -2,15 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { accountSubject } from '../../../../gateway/commerce/history/audit-log.ts';
 import { wordsOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { type Customer, startAccountPages } from './harness.ts';
+import { type Customer, useAccountPages } from './harness.ts';
 import { readExport } from './read-export.ts';
 
 const PATH = '/account/feeds';
 const CALL = '/v1/data?indicator=alpha.life_expectancy&countries=KEN,DEU';
 const DAY_MS = 86_400_000;
 
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 const ann = await harness.customer('Ann');
 const key_id = await keyIdOf(ann);
 

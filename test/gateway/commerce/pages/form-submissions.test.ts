@@ -12,12 +12,11 @@ import {
   PAGE_TTL_MS,
 } from '../../../../gateway/commerce/people/form-submissions.ts';
 import { type Fields, hiddenTokens, type Page, wordsOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
 import { cases } from '../../../environment.ts';
 import { silentLog } from '../../../redis.ts';
-import { type Customer, keyIn, startAccountPages } from './harness.ts';
+import { type Customer, keyIn, useAccountPages } from './harness.ts';
 
-const harness = await stopAfterTests(startAccountPages({ settings: { FREE_GRANT: '5' } }));
+const harness = await useAccountPages({ settings: { FREE_GRANT: '5' } });
 
 const repository = join(import.meta.dirname, '../../../..');
 const keysOf = ({ account_id }: Customer) => harness.accounts.keys.list(account_id);

@@ -1,14 +1,11 @@
 /** What people see who sign up beyond the bounds of the free credits, or whose account is suspended, and whom they write to. */
 import { expect, test } from 'vitest';
 import { wordsOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { startAccountPages } from './harness.ts';
+import { useAccountPages } from './harness.ts';
 
-const harness = await stopAfterTests(
-  startAccountPages({
-    settings: { FREE_GRANT: '70', FREE_GRANTS_PER_RANGE: '2', CONTACT_EMAIL: 'help@almanac.example' },
-  }),
-);
+const harness = await useAccountPages({
+  settings: { FREE_GRANT: '70', FREE_GRANTS_PER_RANGE: '2', CONTACT_EMAIL: 'help@almanac.example' },
+});
 
 async function signUp(email: string, address: string) {
   const visitor = harness.visitor();

@@ -27,6 +27,7 @@ import { createAccountContext } from '../../../../gateway/commerce/pages/plugin.
 import { PasswordHasher } from '../../../../gateway/commerce/people/passwords.ts';
 import { openAccountService } from '../../../../gateway/commerce/service.ts';
 import { type Page, Visitor } from '../../../admin/harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { silentLog, startRedis, startRedisCluster } from '../../../redis.ts';
 import { publishFixture } from '../../fixture-snapshot.ts';
 import { Mailbox } from './mailbox.ts';
@@ -344,3 +345,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
   const harness = { url: listening.url, context: createAccountContext(service), ...parts };
   return new AccountPagesHarness(harness, stop);
 }
+
+/** Stopped after the tests of the file or suite. */
+export const useAccountPages = (options?: AccountPagesOptions): Promise<AccountPagesHarness> =>
+  stopAfterTests(startAccountPages(options));

@@ -4,17 +4,14 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { wordsOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { type Customer, startAccountPages } from './harness.ts';
+import { type Customer, startAccountPages, useAccountPages } from './harness.ts';
 import { readExport } from './read-export.ts';
 
 const BILLING = { name: 'Ann & Sons', address: '1 Street\nTown', country: 'FR', vat_id: 'FR12 345678901' };
 
-const harness = await stopAfterTests(
-  startAccountPages({
-    settings: { INVOICE_COUNTRY: 'DE', INVOICE_VAT_ID: 'DE123456789', INVOICE_VAT_RATE: '19' },
-  }),
-);
+const harness = await useAccountPages({
+  settings: { INVOICE_COUNTRY: 'DE', INVOICE_VAT_ID: 'DE123456789', INVOICE_VAT_RATE: '19' },
+});
 const ann = await harness.customer('Ann');
 const bob = await harness.customer('Bob');
 

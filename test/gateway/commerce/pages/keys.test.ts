@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { AuditLog, accountSubject } from '../../../../gateway/commerce/history/audit-log.ts';
 import { type Page, wordsOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { keyIn, startAccountPages } from './harness.ts';
+import { keyIn, useAccountPages } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -20,7 +19,7 @@ const callFrom = async (key: string, headers: Record<string, string>): Promise<n
   return (await fetch(`${harness.url}/v1/countries/KEN`, options)).status;
 };
 
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 const ann = await harness.customer('Ann');
 
 describe('pages of keys', () => {

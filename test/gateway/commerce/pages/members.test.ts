@@ -1,13 +1,12 @@
 /** Members over the pages: mailed invitations, roles that change under open forms, switching accounts, the ownership. */
 import { describe, expect, it } from 'vitest';
 import { hiddenTokens, type Visitor, wordsOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { PASSWORD, startAccountPages } from './harness.ts';
+import { PASSWORD, useAccountPages } from './harness.ts';
 
 const MEMBERS = '/account/members';
 
 let people = 0;
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 
 const freshEmail = (): string => `guest-${people++}@example.org`;
 

@@ -1,14 +1,13 @@
 /** The profile of a person: name, a new address that both addresses are told of, and the sessions that are open. */
 import { describe, expect, it } from 'vitest';
 import { wordsOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { type Customer, PASSWORD, startAccountPages } from './harness.ts';
+import { type Customer, PASSWORD, useAccountPages } from './harness.ts';
 
 const PROFILE = '/account/profile';
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
 let addresses = 0;
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 
 const freshEmail = (): string => `new-${addresses++}@example.org`;
 

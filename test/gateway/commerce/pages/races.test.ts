@@ -6,14 +6,13 @@ import { Reconciler } from '../../../../admin/reconcile/reconciler.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { founderOf } from '../../../../gateway/commerce/accounts/person-store.ts';
 import { tokenOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
 import { silentLog } from '../../../redis.ts';
 import { booksOf } from '../../api/metering/harness.ts';
 import { DEPLOYMENTS, useDeployment } from './deployments.ts';
-import { deliver, eventText, FakeStripe, stripeSettings } from './fake-stripe.ts';
+import { deliver, eventText, stripeSettings, useFakeStripe } from './fake-stripe.ts';
 import type { AccountPagesHarness } from './harness.ts';
 
-const stripe = await stopAfterTests(FakeStripe.start());
+const stripe = await useFakeStripe();
 let harness: AccountPagesHarness;
 
 let people = 0;

@@ -3,11 +3,10 @@ import { beforeAll, expect, it } from 'vitest';
 import { COMMANDS } from '../../../../admin/cli.ts';
 import { founderOf } from '../../../../gateway/commerce/accounts/accounts.ts';
 import { SecondFactorStore } from '../../../../gateway/commerce/people/people.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
 import { codeAt } from '../authenticator.ts';
-import { startAccountPages } from './harness.ts';
+import { useAccountPages } from './harness.ts';
 
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 const DAY_MS = 86_400_000;
 const EMAIL = 'reviewer@directory.example';
 

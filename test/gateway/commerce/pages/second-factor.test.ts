@@ -3,17 +3,16 @@ import { Resvg } from '@resvg/resvg-js';
 import decodeQR from 'qr/decode.js';
 import { describe, expect, it } from 'vitest';
 import { type Page, wordsOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
 import { keysMatching } from '../../../redis.ts';
 import { codeAt, STEP_MS, wrongCodeAt } from '../authenticator.ts';
-import { type Customer, PASSWORD, startAccountPages } from './harness.ts';
+import { type Customer, PASSWORD, useAccountPages } from './harness.ts';
 import { readExport } from './read-export.ts';
 
 const FACTOR = '/account/second-factor';
 const SET_UP = `${FACTOR}/set-up`;
 const CODE = '/account/sign-in/code';
 
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 
 /** The code of the next step, so that each is used once. */
 function nextCode(secret: string): string {

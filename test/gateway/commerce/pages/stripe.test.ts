@@ -3,22 +3,21 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { wordsOf } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
 import { booksOf } from '../../api/metering/harness.ts';
 import { SERVERS, useDeployment } from './deployments.ts';
 import {
   deliver,
   eventText,
-  FakeStripe,
   type Session,
   STRIPE_API_KEY,
   stripeSettings,
+  useFakeStripe,
 } from './fake-stripe.ts';
 import type { AccountPagesHarness, Customer } from './harness.ts';
 
 let harness: AccountPagesHarness;
 let buyers = 0;
-const stripe = await stopAfterTests(FakeStripe.start());
+const stripe = await useFakeStripe();
 
 interface Purchase extends Customer {
   order_id: string;

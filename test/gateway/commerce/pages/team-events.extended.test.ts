@@ -6,8 +6,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PasswordHasher } from '../../../../gateway/commerce/people/passwords.ts';
 import { type Fields, hiddenTokens, type Page, type Visitor } from '../../../admin/harness.ts';
-import { stopAfterTests } from '../../../after-tests.ts';
-import { PASSWORD, startAccountPages } from './harness.ts';
+import { PASSWORD, useAccountPages } from './harness.ts';
 import { type Act, GRACE_MS, PEOPLE, TeamModel, type Who } from './team-model.ts';
 
 const KEYS = '/account/keys';
@@ -23,7 +22,7 @@ const PROBES: readonly (readonly [Act, path: string, Fields])[] = [
 ];
 
 let teams = 0;
-const harness = await stopAfterTests(startAccountPages());
+const harness = await useAccountPages();
 const hashed = await new PasswordHasher(16).hash(PASSWORD);
 
 interface Person {

@@ -5,12 +5,12 @@ import { accountSubject } from '../../../../gateway/commerce/history/audit-log.t
 import { wordsOf } from '../../../admin/harness.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { answers, isSignedWith, startReceiver } from '../webhooks/receiver.ts';
-import { type Customer, startAccountPages } from './harness.ts';
+import { type Customer, useAccountPages } from './harness.ts';
 
 const SECRET = /whsec_[A-Za-z0-9+/=]{44}/;
 const PAGE = '/account/webhooks';
 
-const harness = await stopAfterTests(startAccountPages({ settings: { WEBHOOK_PRIVATE_TARGETS: 'true' } }));
+const harness = await useAccountPages({ settings: { WEBHOOK_PRIVATE_TARGETS: 'true' } });
 // Verifiers compare the time of a signature with their own clock.
 harness.clock.ms = Date.now();
 const receiver = await stopAfterTests(startReceiver());

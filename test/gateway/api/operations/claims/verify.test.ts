@@ -1,9 +1,8 @@
 /** GET /verify over published snapshots: verdicts, reasons, what may not be shown, and what it costs. */
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { stopAfterTests } from '../../../../after-tests.ts';
 import { type Cell, cells, World } from '../../../../build/world.ts';
-import { Service } from '../../../service.ts';
+import { useService } from '../../../service.ts';
 
 const rows = (text: string): Cell[] =>
   text.split(', ').map((row) => {
@@ -52,7 +51,7 @@ const first = await night(
 );
 world.tomorrow();
 await night(USE, 'ken 2020 0.1855, ken 2017 0.155', 'ken 2020 199.5, ken 2019 177');
-const service = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
+const service = await useService({ snapshots: world.settings.SNAPSHOT_DIR });
 const owner = await service.account({ credits: 100_000 });
 
 const urlOf = (claims: readonly string[]): string =>

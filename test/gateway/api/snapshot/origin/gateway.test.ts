@@ -25,7 +25,7 @@ import {
   setCurrentSnapshot,
   writeFixture,
 } from '../../../fixture-snapshot.ts';
-import { codeOf, Service } from '../../../service.ts';
+import { codeOf, Service, useService } from '../../../service.ts';
 import { followOrigin } from './followed.ts';
 
 const KEY = parseSigningKey(generateSigningKey('almanac.test'));
@@ -86,11 +86,9 @@ const { client, fetcher, follower, stop } = followOrigin({
   onPublish: () => following.snapshots.check(),
 });
 afterAll(stop);
-const direct = await stopAfterTests(Service.start({ snapshots: source, settings: QUIET }));
+const direct = await useService({ snapshots: source, settings: QUIET });
 const log = pino({ level: 'warn' }, { write: (line) => void logged.push(line) });
-const following = await stopAfterTests(
-  Service.start({ snapshots: mirror, origin: fetcher, settings: QUIET, log }),
-);
+const following = await useService({ snapshots: mirror, origin: fetcher, settings: QUIET, log });
 const { key } = await following.account({ credits: 1_000_000 });
 const { key: directKey } = await direct.account({ credits: 1_000_000 });
 

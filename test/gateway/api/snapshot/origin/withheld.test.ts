@@ -16,7 +16,7 @@ import { readWithheld, readWithheldNote } from '../../../../../data/runtime/with
 import { stopAfterTests, useDirectory } from '../../../../after-tests.ts';
 import { World } from '../../../../build/world.ts';
 import { HttpOrigin } from '../../../../http-origin.ts';
-import { Service } from '../../../service.ts';
+import { type Service, useService } from '../../../service.ts';
 import { followOrigin } from './followed.ts';
 
 const pinned: LogKey[] = [];
@@ -61,8 +61,8 @@ const origin = await stopAfterTests(HttpOrigin.start(target));
 const { fetcher, follower, stop } = followOrigin({ url: origin.url, directory: mirror, keys: pinned });
 afterAll(stop);
 await pushAndFollow([]);
-const direct = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
-const following = await stopAfterTests(Service.start({ snapshots: mirror, origin: fetcher }));
+const direct = await useService({ snapshots: world.settings.SNAPSHOT_DIR });
+const following = await useService({ snapshots: mirror, origin: fetcher });
 const accounts: { direct: string; following: string } = {
   direct: (await direct.account({ credits: 1_000 })).key,
   following: (await following.account({ credits: 1_000 })).key,
