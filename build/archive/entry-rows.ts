@@ -2,7 +2,7 @@
 import { BIGINT, type DuckDBType, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { AUDIT_COLUMNS, LEDGER_COLUMNS } from '../../data/schema/archive.ts';
-import type { ColumnAppender, DuckSession } from '../runtime/duckdb.ts';
+import type { DuckSession, RowAppender } from '../runtime/duckdb.ts';
 
 export type StreamEntry = [id: string, fields: string[]];
 
@@ -86,19 +86,16 @@ export function auditRow([id, fields]: StreamEntry): Cell[] {
 
 const WRITE_TABLE = readSql(import.meta.url, 'sql/write-table.sql');
 const TYPES: Readonly<Record<string, DuckDBType>> = { BIGINT, INTEGER, VARCHAR };
-const CHUNK_ROWS = 2048;
 
-/** A DuckDB table that is filled a chunk at a time and spills to disk when it grows. */
+/** A DuckDB table that is filled row by row and spills to disk when it grows. */
 export class RowTable {
   readonly #duck: DuckSession;
   readonly #name: string;
-  readonly #appender: ColumnAppender;
-  /** Rows that are not appended yet. */
-  #rows: (readonly Cell[])[] = [];
+  readonly #appender: RowAppender;
   /** Rows added so far. */
   added = 0;
 
-  private constructor(duck: DuckSession, name: string, appender: ColumnAppender) {
+  private constructor(duck: DuckSession, name: string, appender: RowAppender) {
     this.#duck = duck;
     this.#name = name;
     this.#appender = appender;
@@ -118,23 +115,16 @@ export class RowTable {
 
   add(row: readonly Cell[]): void {
     this.added += 1;
-    if (this.#rows.push(row) === CHUNK_ROWS) this.#append();
+    this.#appender.add(row);
   }
 
-  /** Appends the last chunk. Nothing can be added afterwards. */
+  /** Nothing can be added afterwards. */
   close(): void {
-    this.#append();
     this.#appender.close();
   }
 
   /** Writes the closed table to a Parquet file, sorted. */
   async write(file: string): Promise<void> {
     await this.#duck.run(WRITE_TABLE.replace('{table}', this.#name), { file });
-  }
-
-  #append(): void {
-    const rows = this.#rows.splice(0);
-    const columns = (rows[0] ?? []).map((_, column) => rows.map((row) => row[column] ?? null));
-    this.#appender.append(columns, rows.length);
   }
 }

@@ -1,9 +1,8 @@
 /**
- * Reads the cells of a row: years and numbers strictly, as anything else is rejected, never repaired; place codes with a
- * cache, as some hundred codes repeat in millions of rows. Counts rejected rows by reason, with samples that an operator
- * can look up in the upstream file.
+ * Reads the cells of a row: years and numbers strictly, as anything else is rejected, never repaired. Counts rejected rows
+ * by reason, with samples that an operator can look up in the upstream file.
  */
-import type { Curated } from '../../data/curated/curated.ts';
+import type { Place, PlaceTable } from '../../data/curated/places.ts';
 import type { RejectReason, RunRecord } from '../../data/schema/lake.ts';
 
 /** Not a number. */
@@ -34,37 +33,14 @@ export function readYear(raw: number | string): number | typeof BAD {
   return Number.isInteger(year) && year >= FIRST_YEAR && year <= LAST_YEAR ? year : BAD;
 }
 
-const REASONS = {
-  aggregate: 'aggregate_place',
-  historical: 'historical_place',
-  unknown: 'unknown_place',
-} as const satisfies Record<string, RejectReason>;
-
-/** An index into `countries`, or why the place is rejected. */
-type FoundPlace = number | RejectReason;
-
-export class PlaceIndex {
-  /** Sorted ISO3 codes, so that numbers sort as codes do. */
-  readonly countries: readonly string[];
-  readonly #resolve: (code: string) => FoundPlace;
-  readonly #found = new Map<string, FoundPlace>();
-
-  /** @param schemes columns of the place table to look codes up in, in order. */
-  constructor({ countries, places }: Pick<Curated, 'countries' | 'places'>, schemes: readonly string[]) {
-    this.countries = countries.map((country) => country.iso3).sort();
-    const numbers = new Map(this.countries.map((iso3, number) => [iso3, number]));
-    this.#resolve = (code) => {
-      const place = places.resolve(schemes, code);
-      if (place.kind !== 'country') return REASONS[place.kind];
-      return numbers.get(place.iso3) ?? 'unknown_place';
-    };
-  }
-
-  find(code: string): FoundPlace {
-    const place = this.#found.get(code) ?? this.#resolve(code);
-    this.#found.set(code, place);
+/** Looks places up, with a cache: some hundred codes repeat in millions of rows. */
+export function placeFinder(places: Pick<PlaceTable, 'resolve'>, schemes: readonly string[]) {
+  const found = new Map<string, Place>();
+  return (code: string): Place => {
+    const place = found.get(code) ?? places.resolve(schemes, code);
+    found.set(code, place);
     return place;
-  }
+  };
 }
 
 const SAMPLES = 20;

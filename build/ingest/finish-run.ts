@@ -105,8 +105,6 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
   const carried = before ? await carryOver(reading, before) : [];
   const seen = await writer.finish(
     join(directory, OBSERVATIONS),
-    reader.countries,
-    reader.statuses,
     before && carried.length > 0 ? { file: before.run.observations, slugs: carried } : null,
   );
   await lake.describe(directory, reader.catalogue, reader.series, reader.aggregates);

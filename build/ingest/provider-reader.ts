@@ -10,7 +10,7 @@ import type { CatalogueEntry, RunRecord, UpstreamAggregates } from '../../data/s
 import { INDICATOR_ID } from '../../data/schema/records.ts';
 import { laterEdition, type SourceItem } from '../connectors/connector.ts';
 import { factsOf, type LakeWriter, newestYearOf, projectionRuleOf, type SeriesFile } from '../lake/lake.ts';
-import { PlaceIndex, Rejects, UntrustedSeriesError } from './cells.ts';
+import { placeFinder, Rejects, UntrustedSeriesError } from './cells.ts';
 import { SeriesBuffer } from './series-buffer.ts';
 
 export interface FailedSeries {
@@ -21,7 +21,7 @@ export interface FailedSeries {
 
 export interface ReaderOptions {
   definition: ProviderDefinition;
-  curated: Pick<Curated, 'countries' | 'places' | 'overlay'>;
+  curated: Pick<Curated, 'places' | 'overlay'>;
   writer: Pick<LakeWriter, 'add'>;
   /** Years after it have not begun. */
   currentYear: number;
@@ -40,8 +40,6 @@ export class ProviderReader {
   readonly outOfBounds: NonNullable<RunRecord['out_of_bounds']> = [];
   readonly unreadable: NonNullable<RunRecord['unreadable']> = [];
   readonly rejects = new Rejects();
-  readonly countries: readonly string[];
-  readonly statuses: readonly (string | null)[];
   vintage: string | null = null;
   /** Rows kept. */
   rows = 0;
@@ -59,11 +57,9 @@ export class ProviderReader {
   #planned: number | null = null;
 
   constructor(options: ReaderOptions) {
-    const places = new PlaceIndex(options.curated, options.definition.places);
+    const { places, aggregates } = options.definition;
     this.#options = options;
-    this.#buffer = new SeriesBuffer(places, this.rejects, options.definition.aggregates);
-    this.countries = places.countries;
-    this.statuses = this.#buffer.statuses;
+    this.#buffer = new SeriesBuffer(placeFinder(options.curated.places, places), this.rejects, aggregates);
   }
 
   /** Empty cells of wide tables that were dropped. */
@@ -152,19 +148,18 @@ export class ProviderReader {
 
   #keep(entry: CatalogueEntry): void {
     const { definition, curated, writer, currentYear } = this.#options;
-    const columns = this.#buffer.finish();
+    const rows = this.#buffer.finish();
     const rule = projectionRuleOf(definition, curated.overlay(definition.id, entry));
     const { outOfBounds, unreadable } = this.#buffer;
     if (outOfBounds) this.outOfBounds.push({ slug: entry.slug, ...outOfBounds });
     if (unreadable) this.unreadable.push({ slug: entry.slug, ...unreadable });
-    writer.add(entry.slug, columns);
+    writer.add(entry.slug, rows);
     if (Object.keys(this.#buffer.aggregates).length > 0)
       this.aggregates[entry.slug] = this.#buffer.aggregates;
     this.catalogue.push(entry);
     this.files.set(entry.slug, this.#openFiles);
-    const { countries, statuses } = this;
-    this.series[entry.slug] = factsOf(columns, countries, statuses, entry.unit, rule, currentYear);
-    this.rows += columns.rows;
+    this.series[entry.slug] = factsOf(rows, entry.unit, rule, currentYear);
+    this.rows += rows.length;
   }
 
   #report(): void {

@@ -8,10 +8,10 @@
 import type { RejectReason, UpstreamAggregates } from '../../data/schema/lake.ts';
 import { describeStatus, isForecastStatus } from '../../data/schema/records.ts';
 import type { RawObservation } from '../connectors/connector.ts';
-import { PROJECTED, type SeriesColumns, UNSTATED } from '../lake/lake.ts';
+import type { LakeRow } from '../lake/lake.ts';
 import {
   BAD,
-  type PlaceIndex,
+  type placeFinder,
   type Rejects,
   readFigure,
   readYear,
@@ -59,15 +59,7 @@ interface SeriesFault {
 /** Far beyond any series of countries and years. */
 const ROW_LIMIT = 10_000_000;
 
-interface Row {
-  /** An index into the countries of the `PlaceIndex`. */
-  country: number;
-  year: number;
-  value: number | null;
-  ciLo: number | null;
-  ciHi: number | null;
-  projected: number;
-  status: number;
+interface Row extends LakeRow {
   /** Whether it is an empty cell of a wide table. */
   blank: boolean;
   /** As upstream writes it. */
@@ -75,13 +67,11 @@ interface Row {
 }
 
 export class SeriesBuffer {
-  /** Texts by status code; grows over the run. */
-  readonly statuses: (string | null)[] = [null];
   /** Empty cells of wide tables that were dropped, over the run. */
   emptyCells = 0;
-  /** Status codes by upstream's text. */
-  readonly #statusIndex = new Map<string, number>();
-  readonly #places: PlaceIndex;
+  /** Statuses in our words by upstream's text. */
+  readonly #statuses = new Map<string, string | null>();
+  readonly #findPlace: ReturnType<typeof placeFinder>;
   readonly #rejects: Rejects;
   /** Groups by upstream's code, in upper case. */
   readonly #groups: ReadonlyMap<string, string>;
@@ -92,8 +82,12 @@ export class SeriesBuffer {
   readonly #faults = new Map<Fault, Tally>();
 
   /** @param aggregates groups whose figures are kept beside the rows, by upstream's code */
-  constructor(places: PlaceIndex, rejects: Rejects, aggregates: Readonly<Record<string, string>> = {}) {
-    this.#places = places;
+  constructor(
+    findPlace: ReturnType<typeof placeFinder>,
+    rejects: Rejects,
+    aggregates: Readonly<Record<string, string>> = {},
+  ) {
+    this.#findPlace = findPlace;
     this.#rejects = rejects;
     this.#groups = new Map(
       Object.entries(aggregates).map(([code, group]) => [code.toUpperCase(), group] as const),
@@ -148,14 +142,15 @@ export class SeriesBuffer {
     const { place } = raw;
     const reason = rejectReason(raw);
     if (reason) return { reason, sample: raw.other_dimension ?? place };
-    const country = this.#places.find(place);
-    if (typeof country === 'string') return { reason: country, sample: place };
+    const found = this.#findPlace(place);
+    if (found.kind !== 'country') return { reason: `${found.kind}_place`, sample: place };
+    const { iso3 } = found;
     const year = readYear(raw.year);
     if (year === BAD) return { reason: 'bad_year', sample: String(raw.year) };
     const value = readFigure(raw.value);
-    const ciLo = readFigure(raw.ci_lo);
-    const ciHi = readFigure(raw.ci_hi);
-    if (value === BAD || ciLo === BAD || ciHi === BAD) {
+    const ci_lo = readFigure(raw.ci_lo);
+    const ci_hi = readFigure(raw.ci_hi);
+    if (value === BAD || ci_lo === BAD || ci_hi === BAD) {
       const text = String([raw.value, raw.ci_lo, raw.ci_hi].find((one) => readFigure(one) === BAD));
       const sample = `${place} ${year}: ${text}`;
       if (LIKE_FIGURE.test(text)) this.#count('like_figure', sample);
@@ -164,28 +159,24 @@ export class SeriesBuffer {
     const { min = -Infinity, max = Infinity } = this.#limits;
     if (value !== null && (value < min || value > max))
       return { reason: 'out_of_bounds', sample: `${place} ${year}: ${value}` };
-    const status = raw.status ? this.#statusOf(raw.status) : 0;
+    const status = raw.status ? this.#statusOf(raw.status) : null;
     const projected = this.#projectedOf(raw, year, status);
-    this.#rows.push({
-      ...{ country, year, value, ciLo, ciHi, projected, status, place },
-      blank: raw.blank === true,
-    });
+    const blank = raw.blank === true;
+    this.#rows.push({ iso3, year, value, ci_lo, ci_hi, projected, status, place, blank });
     return null;
   }
 
-  #projectedOf({ projected }: RawObservation, year: number, status: number): number {
-    if (projected === undefined)
-      return isForecastStatus(this.statuses[status] ?? null) ? PROJECTED : UNSTATED;
-    return !projected && year > (this.#limits.observedTo ?? Infinity) ? UNSTATED : Number(projected);
+  #projectedOf({ projected }: RawObservation, year: number, status: string | null): boolean | null {
+    if (projected === undefined) return isForecastStatus(status) || null;
+    return !projected && year > (this.#limits.observedTo ?? Infinity) ? null : projected;
   }
 
-  #statusOf(text: string): number {
-    const known = this.#statusIndex.get(text);
+  #statusOf(text: string): string | null {
+    const known = this.#statuses.get(text);
     if (known !== undefined) return known;
     const words = describeStatus(text);
-    const code = this.statuses.includes(words) ? this.statuses.indexOf(words) : this.statuses.push(words) - 1;
-    this.#statusIndex.set(text, code);
-    return code;
+    this.#statuses.set(text, words);
+    return words;
   }
 
   /**
@@ -193,23 +184,23 @@ export class SeriesBuffer {
    * merged and counted.
    * @throws {UntrustedSeriesError}
    */
-  finish(): SeriesColumns {
+  finish(): readonly LakeRow[] {
     if (this.#rows.length === 0) this.#checkReadable();
-    const rows = this.#mergeDuplicates(this.#rows.sort((a, b) => a.country - b.country || a.year - b.year));
+    const rows = this.#mergeDuplicates(this.#rows.sort(byKey));
     const { outOfBounds } = this;
     const limit = Math.max(
       MAX_OUTSIDE.rows,
       MAX_OUTSIDE.share * (this.#rows.length + (outOfBounds?.rows ?? 0)),
     );
     if (outOfBounds && outOfBounds.rows > limit) throw new UntrustedSeriesError(outOfBounds.reason);
-    return toColumns(this.#withoutEmptyCells(rows));
+    return this.#withoutEmptyCells(rows);
   }
 
   /** Keeps an empty cell of a wide table only between the first and the last year with a value of its country. */
   #withoutEmptyCells(rows: readonly Row[]): readonly Row[] {
     if (!rows.some(({ blank }) => blank)) return rows;
     const isMeasured = ({ value }: Row): boolean => value !== null;
-    const kept = [...Map.groupBy(rows, ({ country }) => country).values()].flatMap((ofCountry) => {
+    const kept = [...Map.groupBy(rows, ({ iso3 }) => iso3).values()].flatMap((ofCountry) => {
       const first = ofCountry.findIndex(isMeasured);
       const last = ofCountry.findLastIndex(isMeasured);
       return ofCountry.filter(({ blank }, at) => !blank || (at > first && at < last));
@@ -256,11 +247,11 @@ export class SeriesBuffer {
     const kept: Row[] = [];
     for (const row of rows) {
       const before = kept.at(-1);
-      if (before?.country !== row.country || before.year !== row.year) {
+      if (before?.iso3 !== row.iso3 || before.year !== row.year) {
         kept.push(row);
         continue;
       }
-      const key = `${this.#places.countries[row.country]} ${row.year}`;
+      const key = `${row.iso3} ${row.year}`;
       const merged = mergeRows(before, row);
       if (merged === null) conflicts.push(`${key} has two different values: ${showBoth(before, row)}`);
       else {
@@ -279,24 +270,11 @@ export class SeriesBuffer {
   }
 }
 
-function toColumns(rows: readonly Row[]): SeriesColumns {
-  const figures = (of: (row: Row) => number | null) =>
-    Float64Array.from(rows, (row) => of(row) ?? Number.NaN);
-  return {
-    rows: rows.length,
-    country: Int32Array.from(rows, ({ country }) => country),
-    year: Int32Array.from(rows, ({ year }) => year),
-    value: figures(({ value }) => value),
-    ciLo: figures(({ ciLo }) => ciLo),
-    ciHi: figures(({ ciHi }) => ciHi),
-    projected: Uint8Array.from(rows, ({ projected }) => projected),
-    status: Int32Array.from(rows, ({ status }) => status),
-  };
-}
+const byKey = (a: Row, b: Row): number => (a.iso3 === b.iso3 ? a.year - b.year : a.iso3 < b.iso3 ? -1 : 1);
 
 /** The one that stays of two rows of the same country and year; null when both have figures and these differ. */
 function mergeRows(first: Row, second: Row): Row | null {
-  const isSame = (['value', 'ciLo', 'ciHi', 'projected'] as const).every(
+  const isSame = (['value', 'ci_lo', 'ci_hi', 'projected'] as const).every(
     (name) => first[name] === second[name],
   );
   if (isSame) return { ...first, blank: first.blank && second.blank };
@@ -304,7 +282,7 @@ function mergeRows(first: Row, second: Row): Row | null {
   return isGap(second) ? first : null;
 }
 
-const isGap = ({ value, ciLo, ciHi }: Row): boolean => value === null && ciLo === null && ciHi === null;
+const isGap = ({ value, ci_lo, ci_hi }: Row): boolean => value === null && ci_lo === null && ci_hi === null;
 
 /** `61.2 (60 to 62.5) and 59.8 projected`, with the places where upstream writes them in two ways. */
 function showBoth(first: Row, second: Row): string {
@@ -314,9 +292,9 @@ function showBoth(first: Row, second: Row): string {
 }
 
 /** `61.2 (60 to 62.5) projected` */
-function showFigures({ value, ciLo, ciHi, projected }: Row): string {
-  const bounds = ciLo === null && ciHi === null ? '' : ` (${ciLo ?? 'nothing'} to ${ciHi ?? 'nothing'})`;
-  return `${value ?? 'nothing'}${bounds}${projected === PROJECTED ? ' projected' : ''}`;
+function showFigures({ value, ci_lo, ci_hi, projected }: Row): string {
+  const bounds = ci_lo === null && ci_hi === null ? '' : ` (${ci_lo ?? 'nothing'} to ${ci_hi ?? 'nothing'})`;
+  return `${value ?? 'nothing'}${bounds}${projected ? ' projected' : ''}`;
 }
 
 function rejectReason(raw: RawObservation): RejectReason | null {

@@ -1,26 +1,25 @@
 /**
- * Writes the observations of one run to Parquet. Series are appended to a table of numbers that spills to disk; one
- * statement at the end decodes, sorts and writes them.
+ * Writes the observations of one run to Parquet. Series are appended to a table that spills to disk; one statement at the
+ * end sorts and writes them.
  */
 
-import { DOUBLE, INTEGER, SMALLINT, VARCHAR } from '@duckdb/node-api';
+import { BOOLEAN, DOUBLE, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { z } from 'zod';
 import { sqlOf } from '../../data/runtime/sql-files.ts';
 import { iso3 } from '../../data/schema/records.ts';
-import { type ColumnAppender, DuckSession } from '../runtime/duckdb.ts';
-import type { SeriesColumns } from './series-facts.ts';
+import { DuckSession, type RowAppender } from '../runtime/duckdb.ts';
+import type { LakeRow } from './series-facts.ts';
 
 const sql = sqlOf(import.meta.url);
 
-const TYPES = [INTEGER, SMALLINT, INTEGER, DOUBLE, DOUBLE, DOUBLE, SMALLINT, INTEGER] as const;
+const TYPES = [INTEGER, VARCHAR, INTEGER, DOUBLE, DOUBLE, DOUBLE, BOOLEAN, VARCHAR] as const;
 
 export class LakeWriter {
   readonly #duck: DuckSession;
-  readonly #appender: ColumnAppender;
+  readonly #appender: RowAppender;
   readonly #slugs: string[] = [];
-  #numbers = new Int32Array(0);
 
-  private constructor(duck: DuckSession, appender: ColumnAppender) {
+  private constructor(duck: DuckSession, appender: RowAppender) {
     this.#duck = duck;
     this.#appender = appender;
   }
@@ -33,12 +32,10 @@ export class LakeWriter {
   }
 
   /** Appends a series. */
-  add(slug: string, columns: SeriesColumns): void {
-    const number = this.#slugs.push(slug) - 1;
-    if (this.#numbers.length < columns.rows) this.#numbers = new Int32Array(columns.country.length);
-    this.#numbers.fill(number, 0, columns.rows);
-    const { country, year, value, ciLo, ciHi, projected, status } = columns;
-    this.#appender.append([this.#numbers, country, year, value, ciLo, ciHi, projected, status], columns.rows);
+  add(slug: string, rows: readonly LakeRow[]): void {
+    const series = this.#slugs.push(slug) - 1;
+    for (const { iso3, year, value, ci_lo, ci_hi, projected, status } of rows)
+      this.#appender.add([series, iso3, year, value, ci_lo, ci_hi, projected, status]);
   }
 
   /**
@@ -47,26 +44,17 @@ export class LakeWriter {
    */
   async finish(
     file: string,
-    countries: readonly string[],
-    statuses: readonly (string | null)[],
     carried: { file: string; slugs: readonly string[] } | null,
   ): Promise<ReadonlySet<string>> {
     this.#appender.close();
-    await this.#writeDictionary('slug', this.#slugs);
-    await this.#writeDictionary('country', countries);
-    await this.#writeDictionary('status', statuses);
-    if (carried) {
-      await this.#writeDictionary('carried', carried.slugs);
-      await this.#duck.run(sql('write-observations-carrying'), { file, previous: carried.file });
-    } else await this.#duck.run(sql('write-observations'), { file });
+    const first_carried = this.#slugs.length;
+    this.#slugs.push(...(carried?.slugs ?? []));
+    const numbered = this.#slugs.map((slug, number) => [number, slug]);
+    await this.#duck.fill('lake_series', [INTEGER, VARCHAR], numbered);
+    if (carried) await this.#duck.run(sql('carry-rows'), { previous: carried.file, first_carried });
+    await this.#duck.run(sql('write-observations'), { file });
     const written = await this.#duck.select(z.object({ iso3 }), sql('written-countries'), { file });
     return new Set(written.map((row) => row.iso3));
-  }
-
-  /** Fills the dictionary of a column. */
-  async #writeDictionary(kind: string, words: readonly (string | null)[]): Promise<void> {
-    const rows = words.map((word, index) => [kind, index, word]);
-    await this.#duck.fill('lake_words', [VARCHAR, INTEGER, VARCHAR], rows);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

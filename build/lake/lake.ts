@@ -26,14 +26,12 @@ export { changedSeries, writeRevisions } from './revisions.ts';
 export {
   factsOf,
   firstProjectedYear,
+  type LakeRow,
   newestYearOf,
-  PROJECTED,
   type ProjectionRule,
   projectionRuleOf,
-  type SeriesColumns,
   type SeriesFacts,
   type SeriesFile,
-  UNSTATED,
   yearOf,
   yearsWithoutRule,
 } from './series-facts.ts';

@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { link, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
+import { z } from 'zod';
 import type { Curated } from '../../data/curated/curated.ts';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
 import { sqlOf } from '../../data/runtime/sql-files.ts';
@@ -16,13 +17,10 @@ import { DuckSession } from '../runtime/duckdb.ts';
 import { type LakeRun, OBSERVATIONS, POINTER, ProviderLake, REVISIONS } from './provider-lake.ts';
 import {
   factsOf,
-  OBSERVED,
-  PROJECTED,
+  type LakeRow,
   type ProjectionRule,
   projectionRuleOf,
-  type SeriesColumns,
   type SeriesFile,
-  UNSTATED,
   yearOf,
 } from './series-facts.ts';
 
@@ -187,8 +185,8 @@ async function rebuild(
       lost.push(slug);
       continue;
     }
-    const { columns, countries, statuses } = columnsOf(rows);
-    series[slug] = factsOf(columns, countries, statuses, entry.unit, ruleOf(entry), currentYear);
+    const read = rows.map((row) => rebuiltRow.parse(row));
+    series[slug] = factsOf(read, entry.unit, ruleOf(entry), currentYear);
   }
   const slugs = Object.keys(series);
   const file = join(directory, OBSERVATIONS);
@@ -211,28 +209,15 @@ async function entriesSince(
   return entries;
 }
 
-/** The rows of a series, as `rebuilt-in-order.sql` selects them, as columns, with what their codes stand for. */
-function columnsOf(rows: readonly (readonly unknown[])[]) {
-  const countries = [...new Set(rows.map(([, iso3]) => String(iso3)))];
-  const statuses = [
-    null,
-    ...new Set(rows.map((cells) => cells[7]).filter((cell) => typeof cell === 'string')),
-  ];
-  const codes = (words: readonly unknown[], at: number): Int32Array => {
-    const numbers = new Map(words.map((word, code) => [word, code]));
-    return Int32Array.from(rows, (cells) => numbers.get(cells[at]) ?? 0);
-  };
-  const doubles = (at: number): Float64Array =>
-    Float64Array.from(rows, ({ [at]: cell }) => (typeof cell === 'number' ? cell : Number.NaN));
-  const columns: SeriesColumns = {
-    rows: rows.length,
-    country: codes(countries, 1),
-    year: Int32Array.from(rows, ([, , year]) => Number(year)),
-    ...{ value: doubles(3), ciLo: doubles(4), ciHi: doubles(5) },
-    projected: Uint8Array.from(rows, ({ 6: flag }) =>
-      flag === null ? UNSTATED : flag ? PROJECTED : OBSERVED,
-    ),
-    status: codes(statuses, 7),
-  };
-  return { columns, countries, statuses };
-}
+const figure = z.number().nullable();
+/** A row as `rebuilt-in-order.sql` selects it. */
+const rebuiltRow = z
+  .tuple([
+    ...([z.string(), z.string(), z.int()] as const),
+    ...([figure, figure, figure, z.boolean().nullable(), z.string().nullable()] as const),
+  ])
+  .transform(
+    ([, iso3, year, value, ci_lo, ci_hi, projected, status]): LakeRow => ({
+      ...{ iso3, year, value, ci_lo, ci_hi, projected, status },
+    }),
+  );

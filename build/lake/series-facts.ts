@@ -1,5 +1,5 @@
 /**
- * The columns of a series, and the facts stored of it in `series.json` of a run: what quality gates compare, and a
+ * The rows of a series, and the facts stored of it in `series.json` of a run: what quality gates compare, and a
  * digest by which later runs and builds detect changes.
  *
  * Rows that upstream does not flag count as projected from the definition's `projected_from` on, and after the current
@@ -7,6 +7,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { max, median } from 'd3-array';
 import { z } from 'zod';
 import { futureYears, type IndicatorOverlay, type ProviderDefinition } from '../../data/schema/curated.ts';
 
@@ -48,22 +49,16 @@ export const yearsWithoutRule = (
     ? years.filter((year) => year > currentYear && year < (rule.projected_from ?? Number.POSITIVE_INFINITY))
     : [];
 
-/** Codes of `projected`: no, yes, not stated. */
-export const OBSERVED = 0;
-export const PROJECTED = 1;
-export const UNSTATED = 2;
-
-/** Columns of one series; the first `rows` items are valid. A missing number is NaN. */
-export interface SeriesColumns {
-  rows: number;
-  country: Int32Array;
-  year: Int32Array;
-  value: Float64Array;
-  ciLo: Float64Array;
-  ciHi: Float64Array;
-  projected: Uint8Array;
-  /** Index into the statuses of the run; 0 is no status. */
-  status: Int32Array;
+/** A row of a series, as `observations.parquet` has it. */
+export interface LakeRow {
+  iso3: string;
+  year: number;
+  value: number | null;
+  ci_lo: number | null;
+  ci_hi: number | null;
+  /** What upstream says; null when it says nothing. */
+  projected: boolean | null;
+  status: string | null;
 }
 
 export const seriesFacts = z.object({
@@ -94,55 +89,24 @@ export type SeriesFacts = z.infer<typeof seriesFacts>;
 export const seriesFile = z.record(z.string(), seriesFacts);
 export type SeriesFile = z.infer<typeof seriesFile>;
 
-/** Packs an ISO3 code into a number, independent of the list of countries. */
-const pack = (iso3: string): number =>
-  (iso3.charCodeAt(0) << 16) | (iso3.charCodeAt(1) << 8) | iso3.charCodeAt(2);
-
-function digestOf(
-  columns: SeriesColumns,
-  countries: readonly string[],
-  statuses: readonly (string | null)[],
-): string {
-  const { rows } = columns;
-  const packed = countries.map(pack);
+function digestOf(rows: readonly LakeRow[]): string {
   const hash = createHash('sha256');
-  const code = Int32Array.from({ length: rows }, (_, row) => packed[columns.country[row] ?? 0] ?? 0);
-  hash.update(code);
-  for (const column of [columns.year, columns.value, columns.ciLo, columns.ciHi, columns.projected]) {
-    hash.update(column.subarray(0, rows));
-  }
-  const coded = columns.status.subarray(0, rows);
-  if (coded.some((status) => status !== 0)) {
-    hash.update(Array.from(coded, (status) => statuses[status] ?? '').join('\n'));
-  }
+  for (const { iso3, year, value, ci_lo, ci_hi, projected, status } of rows)
+    hash.update(JSON.stringify([iso3, year, value, ci_lo, ci_hi, projected, status]));
   return hash.digest('hex');
 }
 
-function medianOf(values: Float64Array): number | null {
-  const sorted = values.filter((value) => !Number.isNaN(value)).sort();
-  if (sorted.length === 0) return null;
-  const half = sorted.length >> 1;
-  const upper = sorted[half] ?? 0;
-  if (sorted.length % 2) return upper;
-  const lower = sorted[half - 1] ?? 0;
-  const sum = lower + upper;
-  return Number.isFinite(sum) ? sum / 2 : lower / 2 + upper / 2;
+function medianOf(rows: readonly LakeRow[]): number | null {
+  const values = rows.map(({ value }) => value).filter((value) => value !== null);
+  return median(values) ?? null;
 }
 
-function aheadOf(
-  { rows, year, value, projected }: SeriesColumns,
-  rule: ProjectionRule,
-  currentYear: number,
-): SeriesFacts['ahead'] {
-  const years = new Set<number>();
-  let last = currentYear;
-  for (let row = 0; row < rows; row += 1) {
-    const when = year[row] ?? 0;
-    if (when <= currentYear || projected[row] === PROJECTED) continue;
-    last = Math.max(last, when);
-    if (!Number.isNaN(value[row])) years.add(when);
-  }
-  return last === currentYear ? null : { years: [...years].sort((a, b) => a - b), last_row: last, rule };
+function aheadOf(rows: readonly LakeRow[], rule: ProjectionRule, currentYear: number): SeriesFacts['ahead'] {
+  const ahead = rows.filter(({ year, projected }) => year > currentYear && projected !== true);
+  const last_row = max(ahead, ({ year }) => year);
+  if (last_row === undefined) return null;
+  const years = new Set(ahead.filter(({ value }) => value !== null).map(({ year }) => year));
+  return { years: [...years].sort((a, b) => a - b), last_row, rule };
 }
 
 /** Newest observed year over all series at a later clock than that of their run. */
@@ -156,32 +120,22 @@ export function newestYearOf(series: SeriesFile, currentYear: number): number | 
 
 /** @param currentYear of the run's clock */
 export function factsOf(
-  columns: SeriesColumns,
-  countries: readonly string[],
-  statuses: readonly (string | null)[],
+  rows: readonly LakeRow[],
   unit: string | null,
   rule: ProjectionRule,
   currentYear: number,
 ): SeriesFacts {
-  const { rows, country, year, value, projected } = columns;
   const projectedFrom = firstProjectedYear(rule, currentYear);
-  const seen = new Set<number>();
-  let newest: number | null = null;
-  for (let row = 0; row < rows; row += 1) {
-    seen.add(country[row] ?? 0);
-    if (Number.isNaN(value[row])) continue;
-    const when = year[row] ?? 0;
-    const flag = projected[row];
-    const observed = flag === OBSERVED || (flag !== PROJECTED && when < projectedFrom);
-    if (observed && (newest === null || when > newest)) newest = when;
-  }
+  const observed = rows.filter(
+    ({ value, year, projected }) => value !== null && !(projected ?? year >= projectedFrom),
+  );
   return {
-    rows,
-    countries: seen.size,
-    newest_year: newest,
-    ahead: aheadOf(columns, rule, currentYear),
-    median: medianOf(value.subarray(0, rows)),
+    rows: rows.length,
+    countries: new Set(rows.map(({ iso3 }) => iso3)).size,
+    newest_year: max(observed, ({ year }) => year) ?? null,
+    ahead: aheadOf(rows, rule, currentYear),
+    median: medianOf(rows),
     unit,
-    digest: digestOf(columns, countries, statuses),
+    digest: digestOf(rows),
   };
 }

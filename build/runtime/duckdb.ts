@@ -94,20 +94,15 @@ export class DuckSession {
   }
 
   /** Appends rows to a table with the given column types. */
-  async fill(
-    table: string,
-    types: readonly DuckDBType[],
-    rows: readonly (readonly DuckDBValue[])[],
-  ): Promise<void> {
+  async fill(table: string, types: readonly DuckDBType[], rows: readonly TableRow[]): Promise<void> {
     const appender = await this.appender(table, types);
-    const columns = types.map((_, at) => rows.map((row) => row[at] ?? null));
-    appender.append(columns, rows.length);
+    for (const row of rows) appender.add(row);
     appender.close();
   }
 
   /** Returns an appender for a table with the given column types. */
-  async appender(table: string, types: readonly DuckDBType[]): Promise<ColumnAppender> {
-    return new ColumnAppender(await this.#connection.createAppender(table), types);
+  async appender(table: string, types: readonly DuckDBType[]): Promise<RowAppender> {
+    return new RowAppender(await this.#connection.createAppender(table), types);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -122,39 +117,33 @@ export class DuckSession {
 }
 
 const CHUNK_ROWS = 2048;
+type TableRow = readonly DuckDBValue[];
 
-/** Any array whose items DuckDB takes as they are. */
-export type AppendColumn = ArrayLike<DuckDBValue>;
-
-/**
- * Fills a table from columns of plain numbers, without row objects; measured at five million rows a second with eight
- * columns. Missing numbers travel as NaN, because a validity bit costs more than the figure; the statement that reads the
- * table turns them into NULL.
- */
-export class ColumnAppender {
+/** Fills a table; rows reach DuckDB a chunk at a time. */
+export class RowAppender {
   readonly #appender: DuckDBAppender;
   readonly #types: readonly DuckDBType[];
+  #rows: TableRow[] = [];
 
   constructor(appender: DuckDBAppender, types: readonly DuckDBType[]) {
     this.#appender = appender;
     this.#types = types;
   }
 
-  /** Appends `rows` rows: the first so many items of each column. */
-  append(columns: readonly AppendColumn[], rows: number): void {
-    for (let from = 0; from < rows; from += CHUNK_ROWS) {
-      const size = Math.min(CHUNK_ROWS, rows - from);
-      const chunk = DuckDBDataChunk.create(this.#types, size);
-      columns.forEach((column, index) => {
-        const vector = chunk.getColumnVector(index);
-        for (let row = 0; row < size; row += 1) vector.setItem(row, column[from + row] ?? null);
-        vector.flush();
-      });
-      this.#appender.appendDataChunk(chunk);
-    }
+  add(row: TableRow): void {
+    if (this.#rows.push(row) === CHUNK_ROWS) this.#append();
   }
 
+  /** Appends the last chunk. Nothing can be added afterwards. */
   close(): void {
+    this.#append();
     this.#appender.closeSync();
+  }
+
+  #append(): void {
+    const chunk = DuckDBDataChunk.create(this.#types, this.#rows.length);
+    chunk.setRows(this.#rows);
+    this.#appender.appendDataChunk(chunk);
+    this.#rows = [];
   }
 }

@@ -185,11 +185,8 @@ async function readLayout({ connector, source, write }: Layout, table: Table): P
     curated: { ...curated, overlay: () => ({}) },
     currentYear: 2026,
     writer: {
-      add: (slug, { rows: count, country, year, value }) => {
-        for (let row = 0; row < count; row += 1) {
-          const key = keyOf(slug, reader.countries[country[row] ?? 0] ?? '', year[row] ?? 0);
-          rows.set(key, Number.isNaN(value[row]) ? null : (value[row] ?? null));
-        }
+      add: (slug, added) => {
+        for (const { iso3, year, value } of added) rows.set(keyOf(slug, iso3, year), value);
       },
     },
     log: silentLog,

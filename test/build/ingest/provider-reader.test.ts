@@ -53,8 +53,8 @@ it('counts every row of any series once, of good and failed ones', async () => {
         definition: atlas,
         curated: { ...curated, overlay: () => ({ max: 50 }) },
         writer: {
-          add: (_, columns) => {
-            kept += columns.rows;
+          add: (_, rows) => {
+            kept += rows.length;
           },
         },
         currentYear: 2026,

@@ -1,27 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RawObservation } from '../../../build/connectors/connector.ts';
-import { PlaceIndex, Rejects, UntrustedSeriesError } from '../../../build/ingest/cells.ts';
+import { placeFinder, Rejects, UntrustedSeriesError } from '../../../build/ingest/cells.ts';
 import { SeriesBuffer } from '../../../build/ingest/series-buffer.ts';
 import type { Place } from '../../../data/curated/curated.ts';
-import type { SpineCountry } from '../../../data/schema/curated.ts';
 
 const CODES = ['ZWE', 'AFG', 'FRA'];
-const country = (iso3: string): SpineCountry => ({
-  iso3,
-  iso2: null,
-  m49: null,
-  name: iso3,
-  official_name: null,
-  region: null,
-  subregion: null,
-  income_group: null,
-  wb_code: null,
-  capital: null,
-  wikidata_id: null,
-  flag_emoji: null,
-  enabled: true,
-});
 
 function resolve(_schemes: readonly string[], code: string): Place {
   if (CODES.includes(code.toUpperCase())) return { kind: 'country', iso3: code.toUpperCase() };
@@ -31,18 +15,12 @@ function resolve(_schemes: readonly string[], code: string): Place {
 
 function judge(rows: RawObservation[], bounds: { min?: number; max?: number } = {}) {
   const rejects = new Rejects();
-  const table = { resolve, schemes: new Set<string>(), codesIn: () => [], countriesIn: () => [] };
-  const places = new PlaceIndex({ countries: CODES.map(country), places: table }, ['iso3']);
-  const buffer = new SeriesBuffer(places, rejects);
+  const buffer = new SeriesBuffer(placeFinder({ resolve }, ['iso3']), rejects);
   buffer.start(bounds);
   buffer.add(rows);
-  const columns = buffer.finish();
-  const kept = Array.from({ length: columns.rows }, (_, row) => [
-    places.countries[columns.country[row] ?? 0],
-    columns.year[row],
-    columns.value[row],
-  ]);
-  return { kept, rejects: rejects.summary(), columns, buffer };
+  const finished = buffer.finish();
+  const kept = finished.map(({ iso3, year, value }) => [iso3, year, value]);
+  return { kept, rejects: rejects.summary(), finished, buffer };
 }
 
 describe('a series buffer', () => {
@@ -136,10 +114,9 @@ describe('a series buffer', () => {
       for (const gap of gaps) {
         const rows = [figure, gap, gap].map((one) => ({ place: 'FRA', year: 2001, ...one }));
         for (const given of [rows, rows.toReversed()]) {
-          const { kept, columns, rejects } = judge(given);
-          expect(kept).toEqual([['FRA', 2001, figure.value ?? Number.NaN]]);
-          expect(columns.ciHi[0]).toBe(figure.ci_hi ?? Number.NaN);
-          expect(columns.status[0]).toBe(0);
+          const { finished, rejects } = judge(given);
+          const { value, ci_hi = null } = figure;
+          expect(finished).toMatchObject([{ iso3: 'FRA', year: 2001, value, ci_hi, status: null }]);
           expect(rejects).toEqual({ duplicate_key: { rows: 2, distinct: 1, samples: ['FRA 2001'] } });
         }
       }
