@@ -1,18 +1,9 @@
 /** Accepts a held run on an operator's decision. */
-import { link, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import {
-  changedSeries,
-  type LakeRun,
-  OBSERVATIONS,
-  ProviderLake,
-  REVISIONS,
-  RUN_DATA,
-  writeRevisions,
-} from '../lake/lake.ts';
+import { changedSeries, type LakeRun, ProviderLake, writeRevisions } from '../lake/lake.ts';
 import { CommandError } from '../runtime/errors.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
 
@@ -49,10 +40,7 @@ export async function acceptRun(
     };
     let record = started;
     try {
-      const present = await readdir(held.directory);
-      for (const name of RUN_DATA.filter((one) => one !== REVISIONS && present.includes(one))) {
-        await link(join(held.directory, name), join(directory, name));
-      }
+      await lake.linkData(held, directory);
       record = { ...started, ...(await revise(lake, held, directory)) };
       lock.signal.throwIfAborted();
       await lake.finish(directory, record);
@@ -75,19 +63,9 @@ async function revise(
 ): Promise<Pick<RunRecord, 'base_run' | 'revisions'>> {
   const base = await lake.current();
   const series = await lake.series(held);
-  await lake.rememberVanished(
-    directory,
-    base && !base.record.starter ? await lake.knownSeries(base) : {},
-    series,
-  );
+  await lake.rememberVanished(directory, base, series);
   if (!base) return { base_run: null };
   const changed = changedSeries(await lake.series(base), series);
-  const revisions = await writeRevisions({
-    lake,
-    base,
-    changed,
-    current: join(directory, OBSERVATIONS),
-    file: join(directory, REVISIONS),
-  });
+  const revisions = await writeRevisions(lake, base, directory, changed);
   return { base_run: base.record.run_id, revisions };
 }

@@ -15,26 +15,20 @@ import { z } from 'zod';
 import type { Curated } from '../../data/curated/curated.ts';
 import { writeFlushed } from '../../data/runtime/durable-files.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
-import type { ReadFile, RunRecord, SourceFile } from '../../data/schema/lake.ts';
+import type { ReadFile, RunRecord } from '../../data/schema/lake.ts';
 import {
-  assignSeries,
-  carryFiles,
   changedSeries,
   FETCHES,
-  keepFetchTimes,
   knownSources,
   type LakeRun,
   type LakeWriter,
   OBSERVATIONS,
   type ProviderLake,
-  REVISIONS,
   type RunSources,
-  readSources,
+  recordSources,
   type SeriesFacts,
   type SeriesFile,
-  summariseSources,
   writeRevisions,
-  writeSources,
   yearsWithoutRule,
 } from '../lake/lake.ts';
 import { fetchedFile, newestModification } from '../upstream/upstream.ts';
@@ -43,8 +37,6 @@ import type { ProviderReader } from './provider-reader.ts';
 
 /** DuckDB's memory limit in one ingestion; several may run in parallel. */
 export const MEMORY_MB = 512;
-/** Where the list of files is made. */
-const SCRATCH = '.scratch-sources';
 
 /** The fields of a run record that are known when the run ends. */
 export type Outcome = Partial<RunRecord> & Pick<RunRecord, 'status'>;
@@ -108,14 +100,12 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
     before && carried.length > 0 ? { file: before.run.observations, slugs: carried } : null,
   );
   await lake.describe(directory, reader.catalogue, reader.series, reader.aggregates);
-  const isCompared = before !== null && !before.run.record.starter;
-  await lake.rememberVanished(directory, isCompared ? before.known : {}, reader.series);
+  await lake.rememberVanished(directory, previous, reader.series);
   await writeFlushed(join(directory, FETCHES), JSON.stringify(fetches));
-  const sources = await listSources(reading, before, carried);
-  await writeSources(directory, sources, join(lake.directory, SCRATCH));
+  const sources = await recordSources(lake, run, previous, reading.files, reader.files, carried);
   const facts = collectFacts(reading, sources, carried, seen);
-  // Starter data are a selection of another day: no later run is held against them, or counts as a revision of them.
-  if (isCompared) return compare(reading, before, facts);
+  // Starter data are a selection of another day: no later run counts as a revision of them.
+  if (before && !before.run.record.starter) return compare(reading, before, facts);
   const reason = yearsAheadReason(definition.id, {}, reader.series, currentYear);
   return { ...facts, base_run: null, ...judge(reason) };
 }
@@ -130,7 +120,7 @@ type Facts = ReturnType<typeof collectFacts>;
 
 function collectFacts(
   reading: CompletedRead,
-  sources: readonly SourceFile[],
+  sources: RunSources,
   carried: string[],
   seen: ReadonlySet<string>,
 ) {
@@ -155,7 +145,7 @@ function collectFacts(
     newest_year: reader.newestYear,
     ...(reader.outOfBounds.length > 0 ? { out_of_bounds: reader.outOfBounds } : {}),
     ...(reader.unreadable.length > 0 ? { unreadable: reader.unreadable } : {}),
-    sources: summariseSources(run.id, sources),
+    sources,
     ...(lost.length > 0 ? { lost_places: lost } : {}),
     ...(unused.length > 0 ? { unused_settings: unused } : {}),
     ...(carried.length > 0 ? { carried_indicators: carried, rows_carried: rowsOf(carried) } : {}),
@@ -177,16 +167,6 @@ async function carryOver({ run: { lake }, reader }: CompletedRead, before: Previ
   return carried;
 }
 
-/** The files that this run read, and those of series carried over; each with the series that it feeds. */
-async function listSources(
-  { run: { lake }, files, reader }: CompletedRead,
-  before: PreviousRun | null,
-  carried: readonly string[],
-): Promise<SourceFile[]> {
-  const [earlier = []] = await readSources([before?.run ?? null], join(lake.directory, SCRATCH));
-  return carryFiles(assignSeries(keepFetchTimes(files, earlier), reader.files), earlier, carried);
-}
-
 async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts): Promise<Outcome> {
   const { run, reader, currentYear } = reading;
   const { definition, directory, lake } = run;
@@ -197,13 +177,7 @@ async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts
     const { failed_indicators } = facts;
     return { ...facts, ...unchanged(before.run, facts.bytes, sources), failed_indicators };
   }
-  const revisions = await writeRevisions({
-    lake,
-    changed,
-    base: before.run,
-    current: join(directory, OBSERVATIONS),
-    file: join(directory, REVISIONS),
-  });
+  const revisions = await writeRevisions(lake, before.run, directory, changed);
   const reasons = [
     (await isCorrection(reading, before))
       ? null
@@ -285,7 +259,7 @@ function checkDrop(what: string, before: number, after: number, allowed: number)
 
 /** Whether only the clock kept the newest observed year of a run from being later, or nothing did. */
 const isDecidedByClock = ({ ahead }: SeriesFacts, currentYear: number): boolean =>
-  unruledYears(ahead, currentYear).length > 0;
+  yearsWithoutRule(ahead, currentYear).length > 0;
 
 /** Why one series is suspicious, or null. */
 function checkSeries(before: SeriesFacts, after: SeriesFacts, currentYear: number): string | null {
@@ -342,9 +316,9 @@ export function yearsAheadReason(
   currentYear: number,
 ): string | null {
   const found = Object.entries(after).flatMap(([slug, { ahead }]) => {
-    const years = unruledYears(ahead, currentYear);
+    const years = yearsWithoutRule(ahead, currentYear);
     const [first, last] = [years.at(0), years.at(-1)];
-    const accepted = unruledYears(before[slug]?.ahead ?? null, currentYear).at(-1) ?? currentYear;
+    const accepted = yearsWithoutRule(before[slug]?.ahead ?? null, currentYear).at(-1) ?? currentYear;
     if (first === undefined || last === undefined || last <= accepted) return [];
     return [first === last ? `${slug} (${first})` : `${slug} (${first} to ${last})`];
   });
@@ -357,6 +331,3 @@ export function yearsAheadReason(
     'Accepting the run serves them as projected.'
   );
 }
-
-const unruledYears = (ahead: SeriesFacts['ahead'], currentYear: number): number[] =>
-  ahead ? yearsWithoutRule(ahead.rule, ahead.years, currentYear) : [];

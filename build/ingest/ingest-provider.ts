@@ -1,6 +1,6 @@
 /** Ingests one provider: reads its upstream into a run directory of the lake. The next run recovers from a crash. */
 import { createHash } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated/curated.ts';
@@ -18,8 +18,6 @@ import {
   LakeWriter,
   newestYearOf,
   ProviderLake,
-  RUN_DATA,
-  SOURCES,
   yearOf,
 } from '../lake/lake.ts';
 import { describeError } from '../runtime/errors.ts';
@@ -126,8 +124,9 @@ async function carryOut(run: Run, startedAt: number): Promise<RunRecord> {
  */
 async function endRun(run: Run, started: RunRecord, record: RunRecord): Promise<RunRecord> {
   const { lake, directory, log, observer } = run;
-  if (record.status === 'unchanged') await dropData(directory, record.sources?.run_id === record.run_id);
-  else if (!['succeeded', 'suspicious'].includes(record.status)) await dropData(directory);
+  const isUnchanged = record.status === 'unchanged';
+  if (isUnchanged) await lake.dropData(directory, record.sources?.run_id === record.run_id);
+  else if (!['succeeded', 'suspicious'].includes(record.status)) await lake.dropData(directory);
   try {
     await lake.finish(directory, record);
     observer?.onRun?.(record);
@@ -136,7 +135,7 @@ async function endRun(run: Run, started: RunRecord, record: RunRecord): Promise<
     log.error({ err: error }, 'the run cannot be recorded');
     const { finished_at } = record;
     const failed: RunRecord = { ...started, status: 'failed', reason: describeError(error), finished_at };
-    await dropData(directory);
+    await lake.dropData(directory);
     const isRecorded = await lake.finish(directory, failed).then(
       () => true,
       () => false,
@@ -144,13 +143,6 @@ async function endRun(run: Run, started: RunRecord, record: RunRecord): Promise<
     observer?.onRun?.(failed);
     if (isRecorded) return failed;
     throw error;
-  }
-}
-
-/** Removes the data of a run that is kept only as a record. */
-async function dropData(directory: string, keepsSources = false): Promise<void> {
-  for (const name of RUN_DATA.filter((one) => !(keepsSources && one === SOURCES))) {
-    await rm(join(directory, name), { force: true });
   }
 }
 

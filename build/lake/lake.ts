@@ -18,9 +18,6 @@ export {
   lastGood,
   OBSERVATIONS,
   ProviderLake,
-  REVISIONS,
-  RUN_DATA,
-  SOURCES,
 } from './provider-lake.ts';
 export { changedSeries, writeRevisions } from './revisions.ts';
 export {
@@ -35,14 +32,4 @@ export {
   yearOf,
   yearsWithoutRule,
 } from './series-facts.ts';
-export {
-  assignSeries,
-  carryFiles,
-  filesBySeries,
-  keepFetchTimes,
-  knownSources,
-  type RunSources,
-  readSources,
-  summariseSources,
-  writeSources,
-} from './sources.ts';
+export { filesBySeries, knownSources, type RunSources, readSources, recordSources } from './sources.ts';

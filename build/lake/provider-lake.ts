@@ -43,7 +43,7 @@ const VANISHED = 'vanished.json';
 const AGGREGATES = 'aggregates.json';
 const RUN = 'run.json';
 /** The files of a run besides its record. */
-export const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, AGGREGATES, FETCHES, REVISIONS, SOURCES] as const;
+const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, AGGREGATES, FETCHES, REVISIONS, SOURCES] as const;
 /** The files that outlive LAKE_KEEP. */
 const KEPT_FILES = [RUN, REVISIONS, SOURCES] as const;
 /** Beside the runs: what outlives them. */
@@ -170,10 +170,27 @@ export class ProviderLake {
     return { ...seriesFile.parse(JSON.parse(text)), ...(await this.series(run)) };
   }
 
-  /** Remembers those of the known series that a run no longer has. */
-  async rememberVanished(directory: string, known: SeriesFile, series: SeriesFile): Promise<void> {
+  /**
+   * Remembers the series that the last good run knew and a run no longer has. Starter data are a selection of another day:
+   * no later run is held against them.
+   */
+  async rememberVanished(directory: string, base: LakeRun | null, series: SeriesFile): Promise<void> {
+    const known = base && !base.record.starter ? await this.knownSeries(base) : {};
     const vanished = Object.entries(known).filter(([slug]) => series[slug] === undefined);
     await writeFlushed(join(directory, VANISHED), JSON.stringify(Object.fromEntries(vanished)));
+  }
+
+  /** Removes the data of a run that is kept only as a record. */
+  async dropData(directory: string, keepsSources = false): Promise<void> {
+    for (const name of RUN_DATA.filter((one) => !(keepsSources && one === SOURCES)))
+      await rm(join(directory, name), { force: true });
+  }
+
+  /** Takes the data of a finished run, but its revisions, into the directory of another by hard links. */
+  async linkData(run: LakeRun, directory: string): Promise<void> {
+    for (const name of await readdir(run.directory))
+      if (name !== REVISIONS && RUN_DATA.some((one) => one === name))
+        await link(join(run.directory, name), join(directory, name));
   }
 
   /** Writes the catalogue, the facts of each series and upstream's own figures of groups. */
@@ -249,14 +266,9 @@ export class ProviderLake {
   }
 
   #interruptedRecord(runId: string, now: number): RunRecord {
-    const [year, month, day, hour, minute, second] = (
-      /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/.exec(runId) ?? []
-    )
-      .slice(1)
-      .map(Number);
-    const started = Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minute, second);
+    const started = runId.replace(/^(....)(..)(..)T(..)(..)(..)Z.*$/, '$1-$2-$3T$4:$5:$6Z');
     return {
-      ...emptyRecord(runId, this.providerId, started),
+      ...emptyRecord(runId, this.providerId, Date.parse(started)),
       status: 'failed',
       finished_at: formatTimestamp(now),
       reason: 'The process ended before the run finished.',

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { sqlOf } from '../../data/runtime/sql-files.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
-import { type LakeRun, type ProviderLake, REVISIONS } from './provider-lake.ts';
+import { type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from './provider-lake.ts';
 import type { SeriesFile } from './series-facts.ts';
 
 const sql = sqlOf(import.meta.url);
@@ -19,20 +19,17 @@ export function changedSeries(before: SeriesFile, after: SeriesFile): string[] {
   return [...slugs].filter((slug) => before[slug]?.digest !== after[slug]?.digest).sort();
 }
 
-export interface ComparedRuns {
-  lake: ProviderLake;
-  base: LakeRun;
-  /** The observations to compare with those of `base`. */
-  current: string;
-  /** The file to write. */
-  file: string;
-  /** The series to compare; all others are equal. */
-  changed: readonly string[];
-}
-
-/** Writes the revisions, unless nothing changed, and counts them. */
-export async function writeRevisions(runs: ComparedRuns): Promise<Revisions> {
-  const { lake, base, current, changed, file } = runs;
+/**
+ * Writes the revisions of a run, unless nothing changed, and counts them.
+ * @param directory of the run, with its observations
+ * @param changed the series to compare; all others are equal
+ */
+export async function writeRevisions(
+  lake: ProviderLake,
+  base: LakeRun,
+  directory: string,
+  changed: readonly string[],
+): Promise<Revisions> {
   if (changed.length === 0) return { added: 0, changed: 0, removed: 0, restored: 0, indicators: [] };
   const scratch = join(lake.directory, '.scratch-revisions');
   await using duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
@@ -41,7 +38,9 @@ export async function writeRevisions(runs: ComparedRuns): Promise<Revisions> {
   const earlier = await withdrawals(lake, base, changed);
   if (earlier.length > 0)
     await duck.run(sql('withdrawn-before'), { earlier: listValue(earlier), changed: list });
-  await duck.run(sql('write-revisions'), { previous: base.observations, current, changed: list, file });
+  const file = join(directory, REVISIONS);
+  const compared = { previous: base.observations, current: join(directory, OBSERVATIONS) };
+  await duck.run(sql('write-revisions'), { ...compared, changed: list, file });
   const indicators = await duck.select(summaryRow, sql('revisions-summary'), { file });
   const sum = (what: 'added' | 'changed' | 'removed' | 'restored'): number =>
     indicators.reduce((total, one) => total + one[what], 0);

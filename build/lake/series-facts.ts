@@ -39,16 +39,6 @@ export function firstProjectedYear(rule: ProjectionRule, currentYear: number): n
   );
 }
 
-/** Those of the years that only the clock makes projections: the definition has no rule for them. */
-export const yearsWithoutRule = (
-  rule: ProjectionRule,
-  years: readonly number[],
-  currentYear: number,
-): number[] =>
-  rule.future_years === null
-    ? years.filter((year) => year > currentYear && year < (rule.projected_from ?? Number.POSITIVE_INFINITY))
-    : [];
-
 /** A row of a series, as `observations.parquet` has it. */
 export interface LakeRow {
   iso3: string;
@@ -107,6 +97,19 @@ function aheadOf(rows: readonly LakeRow[], rule: ProjectionRule, currentYear: nu
   if (last_row === undefined) return null;
   const years = new Set(ahead.filter(({ value }) => value !== null).map(({ year }) => year));
   return { years: [...years].sort((a, b) => a - b), last_row, rule };
+}
+
+/**
+ * Years of a series that only the clock makes projections: the definition has no rule for them.
+ * @param rule Default: that of the run.
+ */
+export function yearsWithoutRule(
+  ahead: SeriesFacts['ahead'],
+  currentYear: number,
+  rule = ahead?.rule,
+): number[] {
+  if (!ahead || rule?.future_years !== null) return [];
+  return ahead.years.filter((year) => year > currentYear && year < (rule.projected_from ?? Infinity));
 }
 
 /** Newest observed year over all series at a later clock than that of their run. */

@@ -18,11 +18,33 @@ export type RunSources = NonNullable<RunRecord['sources']>;
 const NAMED = 20;
 
 /**
- * Summarises what a run read.
- * @param runId the run whose directory holds the list
+ * Lists the files that a run read, and those of series whose rows it carried over, in its directory.
+ * @param before the last good run
+ * @param files what the run read
+ * @param references of the files that each series comes from, as its connector named them
+ * @param carried slugs of series whose rows are those of `before`
+ * @returns a summary for the record
+ * @throws {Error} when a connector names a file that it has not read.
  */
-export function summariseSources(runId: string, list: readonly SourceFile[]): RunSources {
-  const files = list.filter(({ carried }) => !carried);
+export async function recordSources(
+  lake: ProviderLake,
+  run: { id: string; directory: string },
+  before: LakeRun | null,
+  files: readonly ReadFile[],
+  references: ReadonlyMap<string, ReadonlySet<string>>,
+  carried: readonly string[],
+): Promise<RunSources> {
+  const scratch = join(lake.directory, '.scratch-sources');
+  const [earlier = []] = await readSources([before], scratch);
+  const read = assignSeries(keepFetchTimes(files, earlier), references);
+  const list = JSON.stringify(carryFiles(read, earlier, carried));
+  await using duck = await DuckSession.open({ scratch });
+  await duck.run(sql('write-sources'), { files: list, file: join(run.directory, SOURCES) });
+  return summarise(run.id, read);
+}
+
+/** @param runId the run whose directory holds the list */
+function summarise(runId: string, files: readonly SourceFile[]): RunSources {
   const sorted = files.toSorted((a, b) => (`${a.url} ${a.reference}` < `${b.url} ${b.reference}` ? -1 : 1));
   const lines = sorted.map(({ url, reference, sha256 }) => `${sha256} ${url} ${reference}\n`);
   return {
@@ -34,19 +56,6 @@ export function summariseSources(runId: string, list: readonly SourceFile[]): Ru
       .slice(0, NAMED)
       .map(({ url, sha256, bytes, fetched_at }) => ({ url, sha256, bytes, fetched_at })),
   };
-}
-
-/**
- * Writes the list into a run's directory.
- * @param scratch a spill directory, removed at the end.
- */
-export async function writeSources(
-  runDirectory: string,
-  files: readonly SourceFile[],
-  scratch: string,
-): Promise<void> {
-  await using duck = await DuckSession.open({ scratch });
-  await duck.run(sql('write-sources'), { files: JSON.stringify(files), file: join(runDirectory, SOURCES) });
 }
 
 /** The files that the newest run since `good` read or confirmed. */
@@ -93,12 +102,8 @@ const listedFile = z.object({
 const contentKey = ({ url, sha256 }: UpstreamFile): string => `${url} ${sha256}`;
 const identity = (file: ReadFile): string => `${contentKey(file)} ${file.reference}`;
 
-/**
- * Adds to the files of a run the series that they feed.
- * @param references of the files that each series comes from, as its connector named them
- * @throws {Error} when a connector names a file that it has not read.
- */
-export function assignSeries(
+/** Adds to the files of a run the series that they feed. */
+function assignSeries(
   files: readonly ReadFile[],
   references: ReadonlyMap<string, ReadonlySet<string>>,
 ): SourceFile[] {
@@ -114,7 +119,7 @@ export function assignSeries(
 }
 
 /** Gives bytes that an earlier run had from the same URL the time at which that one fetched them. */
-export function keepFetchTimes(files: readonly ReadFile[], earlier: readonly SourceFile[]): ReadFile[] {
+function keepFetchTimes(files: readonly ReadFile[], earlier: readonly SourceFile[]): ReadFile[] {
   const times = new Map<string, string>();
   for (const file of earlier) {
     const known = times.get(contentKey(file));
@@ -126,12 +131,8 @@ export function keepFetchTimes(files: readonly ReadFile[], earlier: readonly Sou
   });
 }
 
-/**
- * Adds the files of series whose rows are those of an earlier run.
- * @param earlier the list of that run
- * @param slugs the series
- */
-export function carryFiles(
+/** Adds the files of series whose rows are those of an earlier run. */
+function carryFiles(
   files: readonly SourceFile[],
   earlier: readonly SourceFile[],
   slugs: readonly string[],

@@ -247,7 +247,7 @@ function planIndicator(
     topicOrder: overlay.order ?? UNORDERED,
     projectedFrom,
     ciLevel,
-    flaggedByClock: yearsWithoutRule(rule, facts.ahead?.years ?? [], currentYear),
+    flaggedByClock: yearsWithoutRule(facts.ahead, currentYear, rule),
     lake: run.observations,
     lakeRows: facts.rows,
     inputs: hash('sha256', JSON.stringify(inputs)),
