@@ -7,7 +7,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import pLimit from 'p-limit';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
@@ -43,7 +42,7 @@ const cachedCopy = z.object({
 type CachedCopy = z.infer<typeof cachedCopy>;
 type FetchedCopy = CachedCopy & StoredFile & { changed: boolean };
 
-/** Requests in flight to one provider. */
+/** Requests in flight to one provider. Connectors read one file after the other. */
 const MAX_CONCURRENT_REQUESTS = 4;
 
 export class HttpUpstream extends TrackedUpstream {
@@ -51,14 +50,13 @@ export class HttpUpstream extends TrackedUpstream {
   readonly #cache: string;
   readonly #options: DownloadOptions;
   readonly #agent: Agent;
-  readonly #limit = pLimit(MAX_CONCURRENT_REQUESTS);
   readonly #now: () => number;
   /** Connections on which a server sent bytes beyond the end of a response. */
   #excessResponses = 0;
   /** The part of these that a download has already seen and retried. */
   #retriedExcess = 0;
-  /** The requests of this run by URL. */
-  readonly #requests = new Map<string, Promise<FetchedCopy>>();
+  /** What this run has requested by URL. */
+  readonly #copies = new Map<string, FetchedCopy>();
 
   constructor({ base, cache, now = Date.now, ...options }: HttpOptions) {
     super(options.signal);
@@ -92,16 +90,11 @@ export class HttpUpstream extends TrackedUpstream {
     return url;
   }
 
-  #fetch(reference: string): Promise<FetchedCopy> {
+  async #fetch(reference: string): Promise<FetchedCopy> {
     const url = this.#resolve(reference);
-    let pending = this.#requests.get(url.href);
-    if (!pending) {
-      pending = this.#limit(() => this.#revalidate(url));
-      this.#requests.set(url.href, pending);
-      // The caller awaits the promise too; this handler only prevents an unhandled rejection before it does.
-      pending.catch(() => this.#requests.delete(url.href));
-    }
-    return pending;
+    const copy = this.#copies.get(url.href) ?? (await this.#revalidate(url));
+    this.#copies.set(url.href, copy);
+    return copy;
   }
 
   async #revalidate(url: URL): Promise<FetchedCopy> {
@@ -164,8 +157,7 @@ export class HttpUpstream extends TrackedUpstream {
   override async close(complete = false): Promise<void> {
     await this.#agent.close();
     if (!complete) return;
-    const requested = await Promise.allSettled(this.#requests.values());
-    const used = new Set(requested.map((one) => one.status === 'fulfilled' && one.value.path));
+    const used = new Set([...this.#copies.values()].map(({ path }) => path));
     for (const name of await readdir(this.#cache).catch(() => [])) {
       const path = join(this.#cache, name.replace(/\.json$/, ''));
       if (!used.has(path)) await rm(join(this.#cache, name), { force: true });

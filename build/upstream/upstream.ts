@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { max } from 'd3-array';
 import { z } from 'zod';
 import { type FileDigest, hashFile } from '../../data/runtime/durable-files.ts';
 
@@ -53,9 +54,8 @@ export type FetchedFile = z.infer<typeof fetchedFile>;
 
 /** The newest Last-Modified of the files as an ISO date-time; null when none has one. */
 export function newestModification(files: readonly FetchedFile[]): string | null {
-  const times = files.flatMap((file) => (file.last_modified ? [Date.parse(file.last_modified)] : []));
-  const known = times.filter((time) => Number.isFinite(time));
-  return known.length === 0 ? null : new Date(Math.max(...known)).toISOString();
+  const newest = max(files, (file) => Date.parse(file.last_modified ?? ''));
+  return newest === undefined ? null : new Date(newest).toISOString();
 }
 
 /** A file on disk with upstream's bytes. Times are Unix milliseconds. */
