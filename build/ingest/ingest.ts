@@ -10,4 +10,4 @@
 export { acceptRun } from './accept-run.ts';
 export { findLostPlaces, providerSchemes } from './definition-gaps.ts';
 export { type IngestDependencies, ingestProvider } from './ingest-provider.ts';
-export { heldAdvice, lostPlaces, runReport } from './run-report.ts';
+export { heldAdvice, listed, lostPlaces, runReport } from './run-report.ts';

@@ -15,7 +15,8 @@ const REASONS: Record<RejectReason, string> = {
 /** Lists are cut here; the record has more. */
 const SHOWN = 20;
 
-const listed = (items: readonly string[], total = items.length): string =>
+/** The first of a list, and how many more there are. */
+export const listed = (items: readonly string[], total = items.length): string =>
   items.slice(0, SHOWN).join(', ') + (total > SHOWN ? ` and ${total - SHOWN} more` : '');
 
 /** @param recordFile where the whole record lies. */

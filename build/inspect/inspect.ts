@@ -2,15 +2,17 @@
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { extent, max, minIndex } from 'd3-array';
 import type { Logger } from 'pino';
 import { stringify } from 'yaml';
 import type { Curated } from '../../data/curated/curated.ts';
+import type { PlaceTable } from '../../data/curated/places.ts';
 import { providerDefinition } from '../../data/schema/curated.ts';
-import type { LostPlace } from '../../data/schema/lake.ts';
-import type { ConnectorContext, SourceItem } from '../connectors/connector.ts';
+import type { CatalogueEntry, LostPlace } from '../../data/schema/lake.ts';
+import type { ConnectorContext, RawObservation } from '../connectors/connector.ts';
 import { guessSource, type SourceGuess } from '../connectors/guess-source.ts';
 import { findConnector } from '../connectors/registry.ts';
-import { findLostPlaces, providerSchemes } from '../ingest/ingest.ts';
+import { findLostPlaces, listed, providerSchemes } from '../ingest/ingest.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { openUpstream, type ResolvedSource } from '../upstream/open-upstream.ts';
 import { UpstreamError } from '../upstream/upstream.ts';
@@ -74,14 +76,14 @@ export async function inspect(options: InspectOptions): Promise<Inspection> {
     const definition = providerDefinition.parse(placeholder(id, guess.connector));
     const found = await probe(guess, { definition, upstream, log, signal });
     const { schemes, unknown } = guessSchemes(found.places, curated.places);
-    const known = [...found.places.keys()].flatMap((place) => {
+    const known = [...found.places].flatMap((place) => {
       const country = curated.places.resolve(schemes, place);
       return country.kind === 'country' ? [country.iso3] : [];
     });
     const draft: Draft = {
       id,
       location: options.location,
-      base: base.kind === 'url' ? { origin: base.url } : { mirror: basename(base.path) },
+      base,
       guess,
       found,
       schemes,
@@ -154,15 +156,12 @@ const bareName = (file: string): string => file.replace(/\..*$/, '');
 
 interface Probe {
   /** Series that were read, in order. */
-  series: { slug: string; name: string; unit: string | null }[];
+  entries: CatalogueEntry[];
   failed: { slug: string; reason: string }[];
   rows: number;
-  /** Rows by place, as upstream writes it; groups that upstream marks are left out. */
-  places: Map<string, number>;
-  /** First and last year; null when no year could be read. */
-  years: [number, number] | null;
-  licences: Set<string>;
-  sources: Set<string>;
+  /** As upstream writes them; groups that upstream marks are left out. */
+  places: Set<string>;
+  years: Set<number>;
   /** Why the upstream could not be read; null when it could. */
   problem: string | null;
 }
@@ -172,19 +171,21 @@ type Context = Omit<ConnectorContext<unknown>, 'settings'>;
 /** Never throws for what upstream holds: the problem is part of the result. */
 async function probe(guess: SourceGuess, context: Context): Promise<Probe> {
   const found: Probe = {
-    series: [],
+    entries: [],
     failed: [],
     rows: 0,
-    places: new Map(),
-    years: null,
-    licences: new Set(),
-    sources: new Set(),
+    places: new Set(),
+    years: new Set(),
     problem: null,
   };
   try {
     const connector = findConnector(guess.connector);
     const settings = connector.settings.parse(guess.source);
-    for await (const item of connector.read({ ...context, settings })) take(found, item);
+    for await (const item of connector.read({ ...context, settings })) {
+      if (item.kind === 'failed') found.failed.push(item);
+      else if (item.kind === 'indicator') found.entries.push(item.entry);
+      else if (item.kind === 'observations') takeRows(found, item.rows);
+    }
   } catch (error) {
     context.signal.throwIfAborted();
     found.problem = error instanceof Error ? error.message : String(error);
@@ -192,22 +193,12 @@ async function probe(guess: SourceGuess, context: Context): Promise<Probe> {
   return found;
 }
 
-function take(found: Probe, item: SourceItem): void {
-  if (item.kind === 'failed') found.failed.push({ slug: item.slug, reason: item.reason });
-  else if (item.kind === 'indicator') {
-    const { slug, name, unit, licence, source } = item.entry;
-    found.series.push({ slug, name, unit });
-    if (licence !== null) found.licences.add(licence);
-    if (source !== null) found.sources.add(source);
-  } else if (item.kind === 'observations') {
-    found.rows += item.rows.length;
-    for (const { place, year, aggregate } of item.rows) {
-      if (!aggregate) found.places.set(place, (found.places.get(place) ?? 0) + 1);
-      const number = Number(year);
-      if (!Number.isInteger(number) || String(year).trim() === '') continue;
-      const [first, last] = found.years ?? [number, number];
-      found.years = [Math.min(first, number), Math.max(last, number)];
-    }
+function takeRows(found: Probe, rows: readonly RawObservation[]): void {
+  found.rows += rows.length;
+  for (const { place, year, aggregate } of rows) {
+    if (!aggregate) found.places.add(place);
+    const number = Number(year);
+    if (Number.isInteger(number) && String(year).trim() !== '') found.years.add(number);
   }
 }
 
@@ -215,24 +206,18 @@ function take(found: Probe, item: SourceItem): void {
  * The place schemes that know most of the places, best first. A further scheme is added while it knows places that the
  * others do not.
  */
-function guessSchemes(
-  places: ReadonlyMap<string, number>,
-  table: {
-    schemes: ReadonlySet<string>;
-    resolve(schemes: readonly string[], code: string): { kind: string };
-  },
-): { schemes: string[]; unknown: string[] } {
+function guessSchemes(places: Iterable<string>, table: PlaceTable): { schemes: string[]; unknown: string[] } {
   const schemes: string[] = [];
-  let unknown = [...places.keys()];
+  let unknown = [...places];
+  const unknownTo = (scheme: string): string[] =>
+    unknown.filter((place) => table.resolve([scheme], place).kind === 'unknown');
   for (;;) {
-    const known = providerSchemes(table).map((scheme) => ({
-      scheme,
-      count: unknown.filter((place) => table.resolve([scheme], place).kind !== 'unknown').length,
-    }));
-    const best = known.reduce((a, b) => (b.count > a.count ? b : a), { scheme: '', count: 0 });
-    if (best.count === 0) return { schemes: schemes.length > 0 ? schemes : ['iso3'], unknown };
+    const rest = providerSchemes(table).map((scheme) => ({ scheme, unknown: unknownTo(scheme) }));
+    const best = rest[minIndex(rest, (one) => one.unknown.length)];
+    if (!best || best.unknown.length === unknown.length)
+      return { schemes: schemes.length > 0 ? schemes : ['iso3'], unknown };
     schemes.push(best.scheme);
-    unknown = unknown.filter((place) => table.resolve([best.scheme], place).kind === 'unknown');
+    ({ unknown } = best);
   }
 }
 
@@ -240,8 +225,7 @@ interface Draft {
   id: string;
   /** Where it was read. */
   location: string;
-  /** The URL for `origin`, or the folder that was read instead of one. */
-  base: { origin: string } | { mirror: string };
+  base: ResolvedSource['base'];
   guess: SourceGuess;
   found: Probe;
   schemes: string[];
@@ -250,10 +234,6 @@ interface Draft {
   currentYear: number;
 }
 
-const SHOWN = 20;
-const listed = (items: readonly string[]): string =>
-  items.slice(0, SHOWN).join(', ') + (items.length > SHOWN ? ` and ${items.length - SHOWN} more` : '');
-
 const yaml = (value: Record<string, unknown>): string =>
   stringify(value, { lineWidth: 0, flowCollectionPadding: true });
 const comment = (text: string): string => `# ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`;
@@ -261,9 +241,11 @@ const comment = (text: string): string => `# ${text.replaceAll(/\s*\n\s*/g, ' ')
 /** The text of `data/providers/<id>.yaml`. */
 function draftDefinition(draft: Draft): string {
   const { id, base, guess, found, schemes, currentYear } = draft;
-  const isUrl = 'origin' in base;
-  const [licence] = found.licences;
-  const last = found.years?.[1] ?? currentYear;
+  const isUrl = base.kind === 'url';
+  const firstOf = (field: 'licence' | 'source') =>
+    found.entries.map((entry) => entry[field]).find((text) => text !== null);
+  const licence = firstOf('licence');
+  const last = max(found.years) ?? currentYear;
   return [
     ...findings(draft).map(comment),
     '\n',
@@ -277,11 +259,11 @@ function draftDefinition(draft: Draft): string {
       : comment('Guess: the licence that upstream states.'),
     yaml({ licence: licence ?? 'unknown', licence_url: null }),
     comment('Guess: the credit line. Take the wording that the licence asks for.'),
-    yaml({ attribution: found.sources.values().next().value ?? id }),
+    yaml({ attribution: firstOf('source') ?? id }),
     isUrl
       ? ''
       : comment('The URL of the upstream. It was read from the folder `mirror` below PROVIDER_MIRROR.'),
-    yaml(isUrl ? base : { origin: `https://${id}.example/`, ...base }),
+    yaml(isUrl ? { origin: base.url } : { origin: `https://${id}.example/`, mirror: basename(base.path) }),
     comment(`Guess: ${guess.reason}.`),
     yaml({
       connector: guess.connector,
@@ -300,18 +282,18 @@ function draftDefinition(draft: Draft): string {
 
 /** What was found, as sentences: the head of the file, and what the command prints. */
 function findings({ location, guess, found, unknown, lost }: Draft): string[] {
-  const { problem, series, failed, rows, years } = found;
+  const { problem, entries, failed, rows, years } = found;
   const leftOut =
     guess.leftOut.length > 0
       ? [`Left out, for the table with the most known places: ${listed(guess.leftOut)}.`]
       : [];
   if (problem !== null)
     return [`Read from ${location}. It could not be read with these guesses: ${problem}`, ...leftOut];
-  const span = years ? `, ${years[0]} to ${years[1]}` : '';
+  const span = years.size > 0 ? `, ${extent(years).join(' to ')}` : '';
   return [
-    `Read from ${location}: ${rows} rows of ${series.length} series, ${found.places.size} places${span}.`,
+    `Read from ${location}: ${rows} rows of ${entries.length} series, ${found.places.size} places${span}.`,
     ...leftOut,
-    `Series: ${listed(series.map(({ slug, unit }) => (unit ? `${slug} [${unit}]` : slug)))}.`,
+    `Series: ${listed(entries.map(({ slug, unit }) => (unit ? `${slug} [${unit}]` : slug)))}.`,
     ...(failed.length > 0
       ? [`Failed: ${listed(failed.map(({ slug, reason }) => `${slug}: ${reason}`))}.`]
       : []),

@@ -210,14 +210,10 @@ async function entriesSince(
 }
 
 const figure = z.number().nullable();
+const words = z.string().nullable();
 /** A row as `rebuilt-in-order.sql` selects it. */
 const rebuiltRow = z
-  .tuple([
-    ...([z.string(), z.string(), z.int()] as const),
-    ...([figure, figure, figure, z.boolean().nullable(), z.string().nullable()] as const),
-  ])
-  .transform(
-    ([, iso3, year, value, ci_lo, ci_hi, projected, status]): LakeRow => ({
-      ...{ iso3, year, value, ci_lo, ci_hi, projected, status },
-    }),
-  );
+  .tuple([z.string(), z.string(), z.int(), figure, figure, figure, z.boolean().nullable(), words])
+  .transform(([, iso3, year, value, ci_lo, ci_hi, projected, status]): LakeRow => {
+    return { iso3, year, value, ci_lo, ci_hi, projected, status };
+  });
