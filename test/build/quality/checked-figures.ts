@@ -66,30 +66,17 @@ export const changed = (
     year,
     value !== null && isChosen(iso3, year) ? change(value) : value,
   ]);
+export const allChanged = (figures: readonly Figure[], change: (value: number) => number): Figure[] =>
+  changed(figures, () => true, change);
 export const times = (factor: number) => (value: number) => value * factor;
 
 /** The statistics of a series without figures. */
 const EMPTY: SeriesStatistics = {
-  ...{
-    rows: 0,
-    values: 0,
-    nulls: 0,
-    projected: 0,
-    countries: 0,
-    negative: 0,
-    zero: 0,
-    above_1: 0,
-    above_100: 0,
-    extreme: 0,
-  },
+  ...{ rows: 0, values: 0, nulls: 0, projected: 0, countries: 0 },
+  ...{ negative: 0, zero: 0, above_1: 0, above_100: 0, extreme: 0 },
   ...{ min: null, q1: null, median: null, q3: null, max: null, whole_share: null, jump: null },
-  ...{
-    first_year: null,
-    last_year: null,
-    latest_year: null,
-    latest_countries: 0,
-    newest_projected_year: null,
-  },
+  ...{ first_year: null, last_year: null, latest_year: null, latest_countries: 0 },
+  newest_projected_year: null,
   ...{ statuses: {}, digest: '', anomalies: [] },
 };
 

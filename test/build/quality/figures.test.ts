@@ -7,6 +7,7 @@ import { partsOfWholes } from '../../../build/quality/checks/parts.ts';
 import { twinFigures } from '../../../build/quality/checks/twins.ts';
 import { countries, ranges } from '../../../build/quality/checks/values.ts';
 import {
+  allChanged,
   COUNTRIES,
   type Constructed,
   type ConstructedSeries,
@@ -52,11 +53,7 @@ describe('plausible series', () => {
   it('stay unaccused with rows in another order, and with noise within their spread', async () => {
     const draw = random(5);
     const shuffled = plausible(3, 50).toSorted(() => draw() - 0.5);
-    const noisy = changed(
-      plausible(3, 50),
-      () => true,
-      (value) => value * (1 + 0.01 * (draw() - 0.5)),
-    );
+    const noisy = allChanged(plausible(3, 50), (value) => value * (1 + 0.01 * (draw() - 0.5)));
     expect(
       await find(histories, {
         'a.x': { ...tonnes, figures: shuffled },
@@ -84,12 +81,12 @@ describe('ranges', () => {
   it('finds every share that was multiplied by 100, and every one that was divided', async () => {
     const large = await find(
       ranges,
-      perSeed((seed) => ({ ...share, figures: changed(plausible(seed, 20), () => true, times(100)) })),
+      perSeed((seed) => ({ ...share, figures: allChanged(plausible(seed, 20), times(100)) })),
     );
     expect(new Set(large.map(({ indicator }) => indicator)).size).toBe(seeds.length);
     const small = await find(
       ranges,
-      perSeed((seed) => ({ ...share, figures: changed(plausible(seed, 20), () => true, times(0.01)) })),
+      perSeed((seed) => ({ ...share, figures: allChanged(plausible(seed, 20), times(0.01)) })),
     );
     expect(kinds(small)).toEqual(seeds.map(() => 'magnitude_contradicts_unit'));
   });
@@ -150,11 +147,7 @@ describe('histories', () => {
 
   it('takes jumps as normal where they are common', async () => {
     const draw = random(9);
-    const wild = changed(
-      plausible(2, 500),
-      () => true,
-      (value) => value * 10 ** (3 * (draw() - 0.5)),
-    );
+    const wild = allChanged(plausible(2, 500), (value) => value * 10 ** (3 * (draw() - 0.5)));
     expect(await findIn(histories, { name: 'Storm deaths', unit: 'deaths', figures: wild })).toEqual([]);
   });
 
@@ -229,7 +222,7 @@ describe('countries', () => {
   });
 
   it('finds more people of a kind than inhabitants', async () => {
-    const women = changed(population.figures, () => true, times(0.5));
+    const women = allChanged(population.figures, times(0.5));
     const series = (figures: readonly Figure[]): Constructed => ({
       'a.population': population,
       'a.women': { name: 'Women', unit: 'people', figures },
@@ -245,11 +238,7 @@ describe('coverage', () => {
 
   it('finds few countries, featured series that ended, and empty rows', async () => {
     const few = plausible(1, 5).filter(([c]) => c === 'KEN' || c === 'PER');
-    const empty = changed(
-      plausible(1, 5),
-      () => true,
-      (value) => value,
-    ).map(([c, y, value]): Figure => [c, y, y % 3 === 0 ? value : null]);
+    const empty = plausible(1, 5).map(([c, y, value]): Figure => [c, y, y % 3 === 0 ? value : null]);
     expect(
       await find(coverage, {
         'a.few': { figures: few },
@@ -268,22 +257,14 @@ describe('coverage', () => {
 
 describe('duplicates', () => {
   it('finds copies of scores, which have few different values', async () => {
-    const scores = changed(
-      plausible(1, 3),
-      () => true,
-      (value) => Math.round(value),
-    );
+    const scores = allChanged(plausible(1, 3), (value) => Math.round(value));
     const found = await find(duplicates, { 'a.one': { figures: scores }, 'a.two': { figures: scores } });
     expect(found).toMatchObject([{ kind: 'duplicate_series', indicator: 'a.one', other: 'a.two' }]);
   });
 
   it('finds equal figures under two names, rounded and with revisions, unless they are twins', async () => {
     const figures = plausible(1, 500);
-    const rounded = changed(
-      figures,
-      () => true,
-      (value) => Math.round(value * 100) / 100,
-    );
+    const rounded = allChanged(figures, (value) => Math.round(value * 100) / 100);
     const series: Constructed = {
       'a.boys': { name: 'Boys', figures },
       'a.girls': { name: 'Girls', figures: changed(rounded, (_, y) => y === 1990, times(1.1)) },
@@ -302,16 +283,14 @@ describe('twins', () => {
 
   it('lets rounding and small revisions pass', async () => {
     const draw = random(3);
-    const revised = changed(
-      figures,
-      () => true,
-      (value) => Number((value * (1 + 0.02 * (draw() - 0.5))).toPrecision(3)),
+    const revised = allChanged(figures, (value) =>
+      Number((value * (1 + 0.02 * (draw() - 0.5))).toPrecision(3)),
     );
     expect(await compare(revised)).toEqual([]);
   });
 
   it('finds another power of ten, as a whole and of one country', async () => {
-    const all = await compare(changed(figures, () => true, times(0.001)));
+    const all = await compare(allChanged(figures, times(0.001)));
     expect(all).toMatchObject([
       { kind: 'twin_scale', indicator: 'a.x', other: 'b.x', extent: COUNTRIES.length },
     ]);
@@ -330,7 +309,7 @@ describe('twins', () => {
   it('finds a country that is far apart, and a pair that never agrees', async () => {
     const one = await compare(changed(figures, (c, y) => c === 'PER' && y === 2025, times(3)));
     expect(one).toMatchObject([{ kind: 'twin_disagreement', countries: ['PER'] }]);
-    const all = await compare(changed(figures, () => true, times(1.4)));
+    const all = await compare(allChanged(figures, times(1.4)));
     expect(all).toMatchObject([{ kind: 'twin_disagreement', extent: COUNTRIES.length }]);
   });
 });

@@ -1,6 +1,8 @@
 /** Faults of single figures, countries, years, and whole series. */
+import type { Random } from '../../../seeded-random.ts';
 import {
   COLUMN_YEARS,
+  changed,
   edited,
   fullYear,
   isFigure,
@@ -9,26 +11,50 @@ import {
   maximum,
   number,
   type Plant,
+  type Planting,
   placesOf,
   steadyPlaces,
   times,
 } from './planting.ts';
 import type { Row, UpstreamSeries } from './upstream.ts';
 
-/** One figure of a steady country, not the first or last. */
-export const cellTimes =
-  (factor: number): Plant =>
+type Place = [place: string, rows: Row[]];
+
+/** A fault of one country, where twenty or more are steady. */
+const ofPlace =
+  (
+    plant: (series: UpstreamSeries, place: Place, random: Random) => Planting | null,
+    accepts: (series: UpstreamSeries) => boolean = () => true,
+  ): Plant =>
   (series, { random }) => {
-    const places = steadyPlaces(series);
-    if (places.length < 20) return null;
-    const [place, rows] = random.pick(places);
-    const { year } = random.pick(rows.slice(3, -3));
-    return edited(
-      series,
-      `${place} ${year} x ${factor}`,
-      series.rows.map((row) => (row.place === place && row.year === year ? times(factor)(row) : row)),
-    );
+    const places = accepts(series) ? steadyPlaces(series) : [];
+    return places.length < 20 ? null : plant(series, random.pick(places), random);
   };
+/** A fault of one of twenty steady countries or more, by the figures of another. */
+const ofTwo =
+  (
+    placesOfSeries: (series: UpstreamSeries) => Place[],
+    plant: (series: UpstreamSeries, one: string, other: Place) => Planting,
+  ): Plant =>
+  (series, { random }) => {
+    const places = placesOfSeries(series);
+    if (places.length < 20) return null;
+    const [[one], other] = [random.pick(places), random.pick(places)];
+    return one === other[0] ? null : plant(series, one, other);
+  };
+/** Steady, with another figure in nearly every year. */
+const movingPlaces = (series: UpstreamSeries): Place[] =>
+  steadyPlaces(series).filter(
+    ([, rows]) => rows.length >= 18 && new Set(rows.map(({ text }) => text)).size > 0.9 * rows.length,
+  );
+
+/** One figure of a steady country, not the first or last. */
+export const cellTimes = (factor: number): Plant =>
+  ofPlace((series, [place, rows], random) => {
+    const { year } = random.pick(rows.slice(3, -3));
+    const isIt = (row: Row): boolean => row.place === place && row.year === year;
+    return changed(series, `${place} ${year} x ${factor}`, isIt, times(factor));
+  });
 export const yearTimes =
   (factor: number, isNewest: boolean): Plant =>
   (series, { random }) => {
@@ -37,12 +63,9 @@ export const yearTimes =
     const year = isNewest
       ? Math.max(...series.rows.filter(isFigure).map((row) => row.year))
       : newest - random.between(2, 5);
-    if (series.rows.filter((row) => row.year === year).length < 20) return null;
-    return edited(
-      series,
-      `all of ${year} x ${factor}`,
-      series.rows.map((row) => (row.year === year ? times(factor)(row) : row)),
-    );
+    const isOfYear = (row: Row): boolean => row.year === year;
+    if (series.rows.filter(isOfYear).length < 20) return null;
+    return changed(series, `all of ${year} x ${factor}`, isOfYear, times(factor));
   };
 export const allTimes =
   (factor: number, accepts: (series: UpstreamSeries) => boolean): Plant =>
@@ -51,38 +74,31 @@ export const allTimes =
 
 export const swapPlaces: Plant = (series, { random }) => {
   const places = steadyPlaces(series);
+  const lastOf = (rows: Row[]): number => Number(rows.at(-1)?.text ?? 1);
   for (const [one, rows] of random.shuffle(places)) {
-    const last = number(rows.at(-1) ?? { place: '', year: 0, text: '1' });
     const other = places.find(([, others]) => {
-      const ratio = number(others.at(-1) ?? { place: '', year: 0, text: '1' }) / last;
+      const ratio = lastOf(others) / lastOf(rows);
       return ratio > 3 || ratio < 1 / 3;
     })?.[0];
     if (other === undefined) continue;
     const swapped: Record<string, string> = { [one]: other, [other]: one };
-    return edited(
-      series,
-      `${one} and ${other} are swapped`,
-      series.rows.map((row) => ({ ...row, place: swapped[row.place] ?? row.place })),
-    );
+    const swap = (row: Row): Row => ({ ...row, place: swapped[row.place] ?? row.place });
+    return edited(series, `${one} and ${other} are swapped`, series.rows.map(swap));
   }
   return null;
 };
-export const shiftYears: Plant = (series) =>
-  isSteady(series) && maximum(series) > 5
-    ? edited(
-        series,
-        'all years + 1',
-        series.rows.map((row) => ({ ...row, year: row.year + 1 })),
-      )
-    : null;
+export const shiftYears: Plant = (series) => {
+  if (!isSteady(series) || maximum(series) <= 5) return null;
+  const shift = (row: Row): Row => ({ ...row, year: row.year + 1 });
+  return edited(series, 'all years + 1', series.rows.map(shift));
+};
 export const copyOver: Plant = (series, { random, free }) => {
   const other = random.pick(
     free.filter((one) => one !== series && one.provider === series.provider && one.rows.length > 500),
   );
   return {
+    ...edited(series, `has the figures of ${other.id}`, other.rows),
     series: [series.id, other.id],
-    note: `has the figures of ${other.id}`,
-    edits: [{ series: series.id, rows: other.rows }],
   };
 };
 /** The newest three full years of all countries repeat the one before them. */
@@ -92,31 +108,21 @@ export const repeatYears: Plant = (series) => {
   const last = new Map(
     series.rows.filter(({ year }) => year === newest - 3).map((row) => [row.place, row.text]),
   );
-  const stale = (row: Row): boolean => row.year > newest - 3 && row.year <= newest && last.has(row.place);
-  const changes = series.rows.filter((row) => stale(row) && row.text !== last.get(row.place)).length;
+  const isStale = (row: Row): boolean => row.year > newest - 3 && row.year <= newest && last.has(row.place);
+  const changes = series.rows.filter((row) => isStale(row) && row.text !== last.get(row.place)).length;
   if (changes < 90) return null;
-  return edited(
-    series,
-    `${newest - 2} to ${newest} repeat ${newest - 3}`,
-    series.rows.map((row) => (stale(row) ? { ...row, text: last.get(row.place) ?? row.text } : row)),
-  );
+  const repeat = (row: Row): Row => ({ ...row, text: last.get(row.place) ?? row.text });
+  return changed(series, `${newest - 2} to ${newest} repeat ${newest - 3}`, isStale, repeat);
 };
 /** A country repeats one figure for twelve years. */
 export const repeatPlace: Plant = (series, { random }) => {
-  const moving = steadyPlaces(series).filter(
-    ([, rows]) => rows.length >= 18 && new Set(rows.map(({ text }) => text)).size > 0.9 * rows.length,
-  );
+  const moving = movingPlaces(series);
   if (moving.length < 20) return null;
   const [place, rows] = random.pick(moving);
   const from = rows.at(-COLUMN_YEARS - 1);
   if (!from) return null;
-  return edited(
-    series,
-    `${place} repeats ${from.year}`,
-    series.rows.map((row) =>
-      row.place === place && row.year > from.year ? { ...row, text: from.text } : row,
-    ),
-  );
+  const isLater = (row: Row): boolean => row.place === place && row.year > from.year;
+  return changed(series, `${place} repeats ${from.year}`, isLater, (row) => ({ ...row, text: from.text }));
 };
 /** A third of the countries have no figures for five to ten years in the middle. */
 export const losesBlock: Plant = (series, { random }) => {
@@ -130,29 +136,19 @@ export const losesBlock: Plant = (series, { random }) => {
   return edited(series, `${lost.size} places lose ${from} to ${to}`, rows);
 };
 /** A country stands twice in the file, once with the figures of another. */
-export const placeTwice: Plant = (series, { random }) => {
-  const places = steadyPlaces(series);
-  if (places.length < 20) return null;
-  const [[one], [other, rows]] = [random.pick(places), random.pick(places)];
-  if (one === other) return null;
-  return edited(series, `${one} also has the figures of ${other}`, [
+export const placeTwice = ofTwo(steadyPlaces, (series, one, [other, rows]) =>
+  edited(series, `${one} also has the figures of ${other}`, [
     ...series.rows,
     ...rows.map((row) => ({ ...row, place: one })),
-  ]);
-};
+  ]),
+);
 /** A country has the figures of another, which keeps them. */
-export const placeCopied: Plant = (series, { random }) => {
-  const places = steadyPlaces(series).filter(
-    ([, rows]) => rows.length >= 18 && new Set(rows.map(({ text }) => text)).size > 0.9 * rows.length,
-  );
-  if (places.length < 20) return null;
-  const [[one], [other, rows]] = [random.pick(places), random.pick(places)];
-  if (one === other) return null;
-  return edited(series, `${one} has the figures of ${other}`, [
+export const placeCopied = ofTwo(movingPlaces, (series, one, [other, rows]) =>
+  edited(series, `${one} has the figures of ${other}`, [
     ...series.rows.filter(({ place }) => place !== one),
     ...rows.map((row) => ({ ...row, place: one })),
-  ]);
-};
+  ]),
+);
 
 /** Shares that make a whole: of employment by sector, of income by fifths. */
 const WHOLES = [
@@ -180,15 +176,10 @@ export const partChanged: Plant = (series, { random }) => {
   );
   const chosen = random.shuffle(places).slice(0, 3);
   if (chosen.length < 3) return null;
-  const cells = new Set(
-    chosen.flatMap(([place, rows]) => rows.slice(-3).map(({ year }) => `${place} ${year}`)),
-  );
+  const nameOf = ({ place, year }: Row): string => `${place} ${year}`;
+  const cells = new Set(chosen.flatMap(([, rows]) => rows.slice(-3).map(nameOf)));
   return {
-    ...edited(
-      series,
-      `x 1.4 in ${[...cells].join(', ')}`,
-      series.rows.map((row) => (cells.has(`${row.place} ${row.year}`) ? times(1.4)(row) : row)),
-    ),
+    ...changed(series, `x 1.4 in ${[...cells].join(', ')}`, (row) => cells.has(nameOf(row)), times(1.4)),
     series: [series.id, ...partsWith(series.id).filter((id) => id !== series.id)],
   };
 };
@@ -203,11 +194,8 @@ export const outOfBounds: Plant = (series, { random }) => {
   if (places.length === 0) return null;
   const [place, rows] = random.pick(places);
   const { year } = random.pick(rows);
-  return edited(
-    series,
-    `${place} ${year} is 7,315.2 %`,
-    series.rows.map((row) => (row.place === place && row.year === year ? { ...row, text: '7315.2' } : row)),
-  );
+  const isIt = (row: Row): boolean => row.place === place && row.year === year;
+  return changed(series, `${place} ${year} is 7,315.2 %`, isIt, (row) => ({ ...row, text: '7315.2' }));
 };
 /** One to three countries of a share stand in hundredths of a per cent. */
 export const placesTimes100: Plant = (series, { random }) => {
@@ -216,59 +204,37 @@ export const placesTimes100: Plant = (series, { random }) => {
     : [];
   if (places.length < 20) return null;
   const chosen = random.shuffle(places.map(([place]) => place)).slice(0, random.between(1, 3));
-  return edited(
-    series,
-    `${chosen.join(', ')} x 100`,
-    series.rows.map((row) => (chosen.includes(row.place) ? times(100)(row) : row)),
-  );
+  return changed(series, `${chosen.join(', ')} x 100`, ({ place }) => chosen.includes(place), times(100));
 };
 const hasDecimals = ({ rows }: UpstreamSeries): boolean =>
   rows.filter(({ text }) => text.includes('.')).length > rows.length / 2;
 /** A country's figures have a decimal comma. */
-export const decimalComma: Plant = (series, { random }) => {
-  if (!hasDecimals(series)) return null;
-  const places = steadyPlaces(series);
-  if (places.length < 20) return null;
-  const [place] = random.pick(places);
-  return edited(
-    series,
-    `${place} with a decimal comma`,
-    series.rows.map((row) => (row.place === place ? { ...row, text: row.text.replace('.', ',') } : row)),
-  );
-};
+export const decimalComma = ofPlace((series, [place]) => {
+  const write = (row: Row): Row => ({ ...row, text: row.text.replace('.', ',') });
+  return changed(series, `${place} with a decimal comma`, (row) => row.place === place, write);
+}, hasDecimals);
+/** Whether a row is of a place and one of some years. */
+const isIn =
+  (place: string, years: ReadonlySet<number>) =>
+  (row: Row): boolean =>
+    row.place === place && years.has(row.year);
 /** A thousands separator was read as a decimal point: 12345 became 12.345 in some years of a country. */
 export const thousandsSlip: Plant = (series, { random }) => {
   const places = steadyPlaces(series).filter(([, rows]) => rows.every((row) => number(row) >= 1000));
   if (places.length < 5) return null;
   const [place, rows] = random.pick(places);
   const years = new Set(rows.slice(4, 6).map(({ year }) => year));
-  return edited(
-    series,
-    `${place} ${[...years].join(' and ')} in thousands`,
-    series.rows.map((row) => (row.place === place && years.has(row.year) ? times(0.001)(row) : row)),
-  );
+  const note = `${place} ${[...years].join(' and ')} in thousands`;
+  return changed(series, note, isIn(place, years), times(0.001));
 };
-export const flipSigns: Plant = (series, { random }) => {
-  const places = isPositive(series) ? steadyPlaces(series) : [];
-  if (places.length < 20) return null;
-  const [place, rows] = random.pick(places);
+export const flipSigns = ofPlace((series, [place, rows], random) => {
   const years = new Set(rows.slice(5, 5 + random.between(1, 3)).map(({ year }) => year));
-  return edited(
-    series,
-    `${place} ${[...years].join(', ')} negative`,
-    series.rows.map((row) => (row.place === place && years.has(row.year) ? times(-1)(row) : row)),
-  );
-};
-export const losesPlace: Plant = (series, { random }) => {
-  const places = steadyPlaces(series);
-  if (places.length < 20) return null;
-  const [place] = random.pick(places);
-  return edited(
-    series,
-    `without ${place}`,
-    series.rows.filter((row) => row.place !== place),
-  );
-};
+  return changed(series, `${place} ${[...years].join(', ')} negative`, isIn(place, years), times(-1));
+}, isPositive);
+export const losesPlace = ofPlace((series, [place]) => {
+  const rows = series.rows.filter((row) => row.place !== place);
+  return edited(series, `without ${place}`, rows);
+});
 /** It was not there for a night, and is back in thousandths. */
 export const returnsInUnit: Plant = (series) =>
   series.provider.id === 'imf' && maximum(series) > 50
@@ -278,9 +244,5 @@ export const unitFromYear: Plant = (series, { random }) => {
   const newest = fullYear(series);
   if (newest === null || !isSteady(series)) return null;
   const factor = random.pick([0.001, 0.01, 100, 1000]);
-  return edited(
-    series,
-    `x ${factor} from ${newest - 4}`,
-    series.rows.map((row) => (row.year >= newest - 4 ? times(factor)(row) : row)),
-  );
+  return changed(series, `x ${factor} from ${newest - 4}`, ({ year }) => year >= newest - 4, times(factor));
 };

@@ -77,6 +77,18 @@ export const edited = (series: UpstreamSeries, note: string, rows: readonly Row[
   note,
   edits: [{ series: series.id, rows }],
 });
+/** With the chosen rows changed. */
+export const changed = (
+  series: UpstreamSeries,
+  note: string,
+  isChosen: (row: Row) => boolean,
+  change: (row: Row) => Row,
+): Planting =>
+  edited(
+    series,
+    note,
+    series.rows.map((row) => (isChosen(row) ? change(row) : row)),
+  );
 export const labelled = (series: UpstreamSeries, label: NonNullable<Edit['label']>): Planting => ({
   series: [series.id],
   note: `${JSON.stringify(series.label)} became ${JSON.stringify(label)}`,
