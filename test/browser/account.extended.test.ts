@@ -31,7 +31,7 @@ const harness = await useAccountPages({
 });
 const browser = await useBrowser();
 const page = await browser.context.newPage();
-const { button, link, heading, go } = walker(page, harness.url);
+const { button, go, press, open, shows, heading, fill } = walker(page, harness.url);
 page.on('console', (message) => {
   // The page of the fake Stripe is not ours. Browsers report refusals, which some steps provoke, as errors.
   const isOurs = message.location().url.startsWith(harness.url);
@@ -74,38 +74,28 @@ describe('a customer, from sign-up to erasure', () => {
   let key = '';
 
   it('signs up, confirms the mailed link and is signed in', async () => {
-    await go('/account/');
-    await inspect(page, 'account-sign-in');
-    await link('Create one').click();
-    await inspect(page, 'account-sign-up');
-    await page.getByLabel('E-mail address').fill(EMAIL);
-    await page.getByLabel('Name').fill('Ann <Example>');
+    await go('/account/', 'account-sign-in');
+    await open('Create one', 'account-sign-up');
+    await fill({ 'E-mail address': EMAIL, Name: 'Ann <Example>' });
     const mail = harness.mailbox.next(EMAIL);
-    await button('Create account').click();
-    await heading('Check your e-mail');
-    await inspect(page, 'account-mailed');
-    await page.goto(String((await mail).link));
-    await inspect(page, 'account-confirm');
-    await page.getByLabel('Password').fill('1234567890');
-    await button('Create account').click();
-    await page.getByText('common passwords').waitFor();
-    await inspect(page, 'account-confirm-common');
-    await page.getByLabel('Password').fill(PASSWORD);
+    await press('Create account');
+    await heading('Check your e-mail', 'account-mailed');
+    await go(String((await mail).link), 'account-confirm');
+    await fill({ Password: '1234567890' });
+    await press('Create account');
+    await shows('common passwords', 'account-confirm-common');
+    await fill({ Password: PASSWORD });
     await page.getByLabel('Create a first key at once').uncheck();
-    await button('Create account').click();
-    await heading('Your account is ready');
-    await inspect(page, 'account-confirmed');
+    await press('Create account');
+    await heading('Your account is ready', 'account-confirmed');
     await go('/account/');
-    await heading('Ann <Example>');
-    await inspect(page, 'account-home-new');
+    await heading('Ann <Example>', 'account-home-new');
   });
 
   it('creates a key, which is shown on this page only, and a reload creates no second one', async () => {
-    await link('Create your first key').click();
-    await inspect(page, 'account-keys-none');
-    await page.getByLabel('Label').fill('<i>my</i> notebook');
-    await page.getByLabel('Last day').fill('2027-01-31');
-    await button('Create key').click();
+    await open('Create your first key', 'account-keys-none');
+    await fill({ Label: '<i>my</i> notebook', 'Last day': '2027-01-31' });
+    await press('Create key');
     await heading('Your new key');
     await page.reload();
     await inspect(page, 'account-key-made');
@@ -119,8 +109,7 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/keys');
     expect(await page.content()).not.toContain(key);
     await inspect(page, 'account-keys');
-    await link(/^alm_live_/).click();
-    await inspect(page, 'account-key');
+    await open(/^alm_live_/, 'account-key');
   });
 
   it('calls the API until the credits are spent', async () => {
@@ -131,18 +120,14 @@ describe('a customer, from sign-up to erasure', () => {
   });
 
   it('buys credits by invoice and by card', async () => {
-    await go('/account/orders');
-    await inspect(page, 'account-orders-none');
+    await go('/account/orders', 'account-orders-none');
     await page.getByLabel('Invoice and bank transfer').check();
-    await button('Place order').click();
-    await heading('Invoice');
-    await inspect(page, 'account-invoice');
+    await press('Place order');
+    await heading('Invoice', 'account-invoice');
     await page.pdf({ path: screenshotPath('account-invoice').replace('.png', '.pdf') });
-    await link('Back to the order').click();
-    await inspect(page, 'account-order');
-    await link('Cancel order').click();
-    await inspect(page, 'account-order-cancel');
-    await link('Cancel', true).click();
+    await open('Back to the order', 'account-order');
+    await open('Cancel order', 'account-order-cancel');
+    await open(/^Cancel$/);
     const [placed] = await harness.context.accounts.orders.list(
       (await harness.accounts.findByEmail(EMAIL)).account_id,
     );
@@ -151,10 +136,9 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/orders');
     await page.getByLabel('Research').check();
     await page.getByLabel('Card, through Stripe').check();
-    await button('Place order').click();
-    await heading(/^Pay /);
-    await inspect(page, 'account-pay-elsewhere');
-    await link('Continue to Stripe').click();
+    await press('Place order');
+    await heading(/^Pay /, 'account-pay-elsewhere');
+    await open('Continue to Stripe');
     await heading('Stand-in for Stripe');
     const [session] = [...stripe.sessions.values()];
     const payload = eventText('checkout.session.completed', { ...session, payment_status: 'paid' });
@@ -162,9 +146,8 @@ describe('a customer, from sign-up to erasure', () => {
     await go(`/account/orders/${session?.metadata.order_id}`);
     await page.locator('#main .state-paid').waitFor();
     await inspect(page, 'account-order-paid');
-    await go('/account/orders');
-    await inspect(page, 'account-orders');
-    await page.goto(await toldLink(EMAIL, /^Your payment was received$/));
+    await go('/account/orders', 'account-orders');
+    await go(await toldLink(EMAIL, /^Your payment was received$/));
     await page.locator('#main .state-paid').waitFor();
     const [received] = harness.mailbox.to(EMAIL).filter(({ subject }) => subject.includes('payment'));
     expect(received?.text).toContain('By: the card payment service');
@@ -172,24 +155,20 @@ describe('a customer, from sign-up to erasure', () => {
 
   it('looks at usage, wallet and overview, and sets alerts', async () => {
     expect(await callStatus(key, '/v1/rankings/fixture.nothing')).toBe(404);
-    await go('/account/usage');
-    await inspect(page, 'account-usage');
-    await go('/account/wallet');
-    await inspect(page, 'account-wallet');
+    await go('/account/usage', 'account-usage');
+    await go('/account/wallet', 'account-wallet');
     await go('/account/alerts');
     await page.getByLabel(/falls below/).fill('500');
     await button('Save').first().click();
-    await page.getByText('You will get an e-mail when fewer than 500').waitFor();
+    await shows('You will get an e-mail when fewer than 500');
     await page.getByLabel(/cost more than/).fill('200');
     await page.getByLabel('In one').selectOption('hour');
     await button('Save').nth(1).click();
-    await page.getByText('more than 200 credits in one hour').waitFor();
+    await shows('more than 200 credits in one hour');
     await page.getByLabel('revised').uncheck();
     await button('Save').nth(2).click();
-    await page.getByText('are redefined, renamed or withdrawn').waitFor();
-    await inspect(page, 'account-alerts');
-    await go('/account/');
-    await inspect(page, 'account-home');
+    await shows('are redefined, renamed or withdrawn', 'account-alerts');
+    await go('/account/', 'account-home');
   });
 
   it('makes a feed link of a call that it was led here with, fetches it, and revokes it', async () => {
@@ -197,13 +176,11 @@ describe('a customer, from sign-up to erasure', () => {
       `/account/feeds?call=${encodeURIComponent('/v1/data?indicator=alpha.life_expectancy&countries=KEN')}`,
     );
     await inspect(page, 'account-feeds-none');
-    await page.getByLabel('Name').fill('<b>Life</b> in Kenya');
-    await page.getByLabel('Monthly cap').fill('1');
-    await button('Make link').click();
-    await page.getByText('more than the cap').waitFor();
-    await inspect(page, 'account-feeds-refused');
-    await page.getByLabel('Monthly cap').fill('100');
-    await button('Make link').click();
+    await fill({ Name: '<b>Life</b> in Kenya', 'Monthly cap': '1' });
+    await press('Make link');
+    await shows('more than the cap', 'account-feeds-refused');
+    await fill({ 'Monthly cap': '100' });
+    await press('Make link');
     await heading('Your feed link');
     await page.reload();
     await inspect(page, 'account-feed-made');
@@ -213,10 +190,9 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/feeds');
     expect(await page.content()).not.toContain(url.slice(-44, -4));
     await inspect(page, 'account-feeds');
-    await link('Revoke').click();
-    await inspect(page, 'account-feed-revoke');
-    await button('Revoke link permanently').click();
-    await page.getByText(/is revoked\./).waitFor();
+    await open('Revoke', 'account-feed-revoke');
+    await press('Revoke link permanently');
+    await shows(/is revoked\./);
     expect(await status()).toBe(404);
     await inspect(page, 'account-feeds-revoked');
   });
@@ -226,18 +202,17 @@ describe('a customer, from sign-up to erasure', () => {
 
   it('revokes the key, and the next call is refused', async () => {
     await go('/account/keys');
-    await link('Revoke').click();
-    await inspect(page, 'account-key-revoke');
-    await button('Revoke key permanently').click();
-    await page.getByText(/is revoked\./).waitFor();
+    await open('Revoke', 'account-key-revoke');
+    await press('Revoke key permanently');
+    await shows(/is revoked\./);
     expect(await callStatus(key, '/v1/ping')).toBe(401);
-    await page.goto(await toldLink(EMAIL, /^A key was revoked$/));
+    await go(await toldLink(EMAIL, /^A key was revoked$/));
     await heading('Keys');
   });
 
   it('is suspended, and told so by mail and on the pages', async () => {
     await commandLine('suspend', '--email', EMAIL);
-    await page.goto(await toldLink(EMAIL, /^Your account is suspended$/));
+    await go(await toldLink(EMAIL, /^Your account is suspended$/));
     await page.getByRole('alert').getByRole('link', { name: CONTACT }).waitFor();
     await inspect(page, 'account-suspended');
     const { account_id } = await harness.accounts.findByEmail(EMAIL);
@@ -247,14 +222,13 @@ describe('a customer, from sign-up to erasure', () => {
   });
 
   it('downloads the data and is erased, without console errors', async () => {
-    await go('/account/data');
-    await inspect(page, 'account-data-none');
+    await go('/account/data', 'account-data-none');
     const ready = harness.mailbox.next(EMAIL);
-    await button('Prepare the export').click();
+    await press('Prepare the export');
     await ready;
     await go('/account/data');
     const download = page.waitForEvent('download');
-    await link(/^Download/).click();
+    await open(/^Download/);
     const file = await readExport(await readFile(await (await download).path()));
     expect(file.account).toMatchObject([{ account: { email: EMAIL, name: 'Ann <Example>' } }]);
     expect(file.ledger).toHaveLength(7);
@@ -266,16 +240,13 @@ describe('a customer, from sign-up to erasure', () => {
     const { request_id } = await requests.open(account_id, 'export');
     await requests.setProgress(request_id, { done: 1_250_000, total: 2_000_000 });
     await go('/account/data');
-    await page.getByText('1,250,000 of 2,000,000 ledger entries written').waitFor();
-    await inspect(page, 'account-data-preparing');
+    await shows('1,250,000 of 2,000,000 ledger entries written', 'account-data-preparing');
     await requests.fail(request_id, { note: 'Closed by the test.', by: 'test' });
     await go('/account/data');
-    await link('Erase my data').click();
-    await inspect(page, 'account-erase');
-    await page.getByLabel('Your password').fill(PASSWORD);
-    await button('Erase my data permanently').click();
-    await page.getByText('Your erasure is requested').waitFor();
-    await inspect(page, 'account-data');
+    await open('Erase my data', 'account-erase');
+    await fill({ 'Your password': PASSWORD });
+    await press('Erase my data permanently');
+    await shows('Your erasure is requested', 'account-data');
     const listed = await requests.listOf(account_id);
     const erasure = listed.find(({ kind }) => kind === 'erasure');
     const erased = JSON.parse(await commandLine('erase', '--request', String(erasure?.request_id), '--json'));
@@ -293,19 +264,16 @@ it('a customer whom a stranger locked out gets in by a mailed link, and then wit
   for (let guess = 0; guess < 10; guess++) await harness.signIn(harness.visitor(), email, `guess ${guess}`);
   await page.context().clearCookies();
   await signIn(email);
-  await page.getByText('You can also get a sign-in link by e-mail.').waitFor();
-  await inspect(page, 'account-sign-in-throttled');
-  await link('Get a link by e-mail').click();
-  await inspect(page, 'account-sign-in-link');
-  await page.getByLabel('E-mail address').fill(email);
+  await shows('You can also get a sign-in link by e-mail.', 'account-sign-in-throttled');
+  await open('Get a link by e-mail', 'account-sign-in-link');
+  await fill({ 'E-mail address': email });
   const mail = harness.mailbox.next(email);
-  await button('Send link').click();
+  await press('Send link');
   await heading('Check your e-mail');
-  await page.goto(String((await mail).link));
-  await inspect(page, 'account-sign-in-link-opened');
-  await button('Sign in').click();
+  await go(String((await mail).link), 'account-sign-in-link-opened');
+  await press('Sign in');
   await heading('Dora');
-  await button(/^Account: /).click();
+  await press(/^Account: /);
   await button('Sign out').first().click();
   await signIn(email);
   await heading('Dora');
@@ -322,59 +290,49 @@ it('a customer with a second factor sets it up, signs in with a code and with a 
     await signIn(email);
     await heading('Enter your code');
     await page.getByRole('textbox', { name: 'Code' }).fill(typed);
-    await button('Sign in').click();
+    await press('Sign in');
   };
-  await link('Second factor').click();
-  await inspect(page, 'account-second-factor-off');
-  await link('Set it up').click();
-  await inspect(page, 'account-second-factor-set-up');
+  await open('Second factor', 'account-second-factor-off');
+  await open('Set it up', 'account-second-factor-set-up');
   const secret = String(await page.locator('code.take').textContent());
   await page.getByRole('textbox', { name: 'Code' }).fill(code());
-  await page.getByLabel('Your password').fill(PASSWORD);
-  await button('Turn on').click();
-  await heading('Your second factor is on');
-  await inspect(page, 'account-recovery-codes');
+  await fill({ 'Your password': PASSWORD });
+  await press('Turn on');
+  await heading('Your second factor is on', 'account-recovery-codes');
   const [recovery = ''] = await page.locator('.recovery-codes code').allTextContents();
-  await link('I have kept them').click();
-  await inspect(page, 'account-second-factor-on');
+  await open('I have kept them', 'account-second-factor-on');
   await signInWith(code());
   await heading('Fay');
   await signInWith('000000');
-  await page.getByText('This code is not right').waitFor();
-  await inspect(page, 'account-sign-in-code');
+  await shows('This code is not right', 'account-sign-in-code');
   await page.getByRole('textbox', { name: 'Code' }).fill(recovery);
-  await button('Sign in').click();
+  await press('Sign in');
   await heading('Fay');
   await go('/account/second-factor');
-  await page.getByText('9 recovery codes left').waitFor();
+  await shows('9 recovery codes left');
   await page.getByRole('textbox', { name: 'Code' }).last().fill(code());
-  await button('Turn off').click();
-  await page.getByText('Your second factor is off.').waitFor();
+  await press('Turn off');
+  await shows('Your second factor is off.');
 });
 
 it('a customer with a new address confirms it by the mailed link, ends another session, and takes the change back', async () => {
   const email = await signedIn('Hal');
   const fresh = 'hal@elsewhere.example.org';
   await heading('Hal');
-  await go('/account/profile');
-  await inspect(page, 'account-profile');
-  await button(/^End Unknown browser/).click();
-  await page.getByText('The session has ended.').waitFor();
-  await page.getByLabel('New address').fill(fresh);
-  await page.getByLabel('Your password').fill(PASSWORD);
+  await go('/account/profile', 'account-profile');
+  await press(/^End Unknown browser/);
+  await shows('The session has ended.');
+  await fill({ 'New address': fresh, 'Your password': PASSWORD });
   const mail = harness.mailbox.next(fresh);
-  await button('Change address').click();
-  await page.getByText('Until then nothing changes.').waitFor();
-  await page.goto(String((await mail).link));
-  await inspect(page, 'account-email-confirm');
+  await press('Change address');
+  await shows('Until then nothing changes.');
+  await go(String((await mail).link), 'account-email-confirm');
   const told = harness.mailbox.next(email);
-  await button('Use this address').click();
-  await heading('Your address is changed');
-  await inspect(page, 'account-email-changed');
-  await page.goto(String((await told).link));
-  await inspect(page, 'account-email-undo');
-  await button('Use this address').click();
-  await page.getByText('choose a new one').waitFor();
+  await press('Use this address');
+  await heading('Your address is changed', 'account-email-changed');
+  await go(String((await told).link), 'account-email-undo');
+  await press('Use this address');
+  await shows('choose a new one');
 });
 
 it('a team: a new person is invited by mail, gets roles and the ownership, and lets somebody go', () =>
@@ -382,16 +340,14 @@ it('a team: a new person is invited by mail, gets roles and the ownership, and l
 
 it('a customer who closes the account can sign in again to download or erase the data, and to nothing else', async () => {
   const email = await signedIn('Cleo', '/account/data');
-  await link('Close account').click();
-  await inspect(page, 'account-close');
-  await page.getByLabel('Your password').fill(PASSWORD);
-  await button('Close account permanently').click();
-  await heading('Your account is closed');
-  await inspect(page, 'account-closed');
+  await open('Close account', 'account-close');
+  await fill({ 'Your password': PASSWORD });
+  await press('Close account permanently');
+  await heading('Your account is closed', 'account-closed');
   expect(await toldLink(email, /^Your account is closed$/)).toBe(`${harness.url}/account/data`);
-  await link('sign in').click();
+  await open('sign in');
   await signInHere(page, email, PASSWORD);
-  await page.getByText('This account is closed').waitFor();
+  await shows('This account is closed');
   const navigation = page.getByRole('navigation', { name: 'Account' });
   expect(await navigation.getByRole('link').allTextContents()).toEqual(['Your data']);
   await inspect(page, 'account-data-closed');
@@ -400,22 +356,18 @@ it('a customer who closes the account can sign in again to download or erase the
 it('a customer who forgot the password chooses a new one with a mailed link, which works once', async () => {
   const { email } = await harness.customer('Eve');
   await page.context().clearCookies();
-  await go('/account/forgot');
-  await inspect(page, 'account-forgot');
-  await page.getByLabel('E-mail address').fill(email);
+  await go('/account/forgot', 'account-forgot');
+  await fill({ 'E-mail address': email });
   const mail = harness.mailbox.next(email);
-  await button('Send link').click();
+  await press('Send link');
   const mailed = String((await mail).link);
-  await page.goto(mailed);
-  await inspect(page, 'account-reset');
-  await page.getByLabel('New password').fill('another long and rare password');
-  await button('Change password').click();
-  await heading('Your password is changed');
-  await inspect(page, 'account-reset-done');
+  await go(mailed, 'account-reset');
+  await fill({ 'New password': 'another long and rare password' });
+  await press('Change password');
+  await heading('Your password is changed', 'account-reset-done');
   expect(await toldLink(email, /^Your password was changed$/)).toBe(`${harness.url}/account/forgot`);
-  await page.goto(mailed);
-  await heading('This link is no longer valid');
-  await inspect(page, 'account-link-invalid');
+  await go(mailed);
+  await heading('This link is no longer valid', 'account-link-invalid');
 });
 
 it('every account page was inspected', () => {

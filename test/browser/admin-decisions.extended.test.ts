@@ -13,7 +13,7 @@ import { useDirectory } from '../after-tests.ts';
 import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
 import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
 import { openBrowser, useBrowser } from './browser.ts';
-import { follow, inspect, signIn, signInHere, unseenPages } from './page-checks.ts';
+import { follow, inspect, signIn, signInHere, unseenPages, walker } from './page-checks.ts';
 
 const LAKE = await useDirectory();
 const PASSWORD = 'another horse battery staple';
@@ -30,18 +30,17 @@ const withheld: ExcludedIndicator = {
 await service.client.set('left-out', JSON.stringify([withheld]));
 const browser = await useBrowser();
 const page = await browser.context.newPage();
-await page.goto(`${service.url}/admin/`);
+const { go, press, open, shows, heading, fill } = walker(page, service.url);
+await go('/admin/');
 await signIn(page, service.url, 'owner@example.org');
 
 it('an owner invites an operator, who chooses a password and signs in', async () => {
-  await follow(page, 'Operators', '/admin/operators');
-  await inspect(page, 'admin-operators');
-  await page.getByLabel('E-mail address').fill('ann@example.org');
+  await follow(page, 'Operators', '/admin/operators', 'admin-operators');
+  await fill({ 'E-mail address': 'ann@example.org' });
   await page.getByLabel('Role').selectOption('viewer');
   const mail = mailbox.next('ann@example.org');
-  await page.getByRole('button', { name: 'Invite' }).click();
-  await page.getByText('A link was mailed to ann@example.org.').waitFor();
-  await inspect(page, 'admin-operator');
+  await press('Invite');
+  await shows('A link was mailed to ann@example.org.', 'admin-operator');
   await using second = await openBrowser();
   const other = await second.context.newPage();
   await other.goto((await mail).link ?? '');
@@ -59,32 +58,27 @@ it('an owner invites an operator, who chooses a password and signs in', async ()
 it('an owner changes a role, ends sessions, and removes the operator', async () => {
   await page.reload();
   await page.getByLabel('Role').selectOption('operator');
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await inspect(page, 'admin-operator-role');
-  await page.getByRole('button', { name: 'Change role' }).click();
-  await page.getByText('ann@example.org is operator.').waitFor();
-  await page.getByRole('link', { name: 'End all sessions' }).click();
-  await inspect(page, 'admin-operator-end-sessions');
-  await page.getByRole('button', { name: 'End sessions' }).click();
-  await page.getByText('All sessions of ann@example.org have ended.').waitFor();
-  await page.getByRole('link', { name: 'Remove operator' }).click();
-  await inspect(page, 'admin-operator-remove');
-  await page.getByRole('button', { name: 'Remove operator' }).click();
-  await page.getByText('ann@example.org is removed.').waitFor();
+  await press('Continue', 'admin-operator-role');
+  await press('Change role');
+  await shows('ann@example.org is operator.');
+  await open('End all sessions', 'admin-operator-end-sessions');
+  await press('End sessions');
+  await shows('All sessions of ann@example.org have ended.');
+  await open('Remove operator', 'admin-operator-remove');
+  await press('Remove operator');
+  await shows('ann@example.org is removed.');
 });
 
 it('an operator sets up a second factor and signs in with a code', async () => {
-  await page.getByRole('button', { name: /^Account/ }).click();
+  await press(/^Account/);
   await page.getByRole('link', { name: 'Second factor' }).click();
   await inspect(page, 'admin-second-factor');
-  await page.getByRole('link', { name: 'Set it up' }).click();
-  await inspect(page, 'admin-second-factor-set-up');
+  await open('Set it up', 'admin-second-factor-set-up');
   const secret = String(await page.locator('code.take').textContent());
   await page.getByRole('textbox', { name: 'Code' }).fill(codeAt(secret, service.clock.ms));
-  await page.getByLabel('Your password').fill(OWNER_PASSWORD);
-  await page.getByRole('button', { name: 'Turn on' }).click();
-  await page.getByText('Keep these recovery codes.').waitFor();
-  await inspect(page, 'admin-recovery-codes');
+  await fill({ 'Your password': OWNER_PASSWORD });
+  await press('Turn on');
+  await shows('Keep these recovery codes.', 'admin-recovery-codes');
   await using second = await openBrowser();
   const other = await second.context.newPage();
   await other.goto(`${service.url}/admin/`);
@@ -102,59 +96,49 @@ it('an owner clears the second factor of another', async () => {
   const { secret } = factor.propose({ issuer: 'Almanac', label: 'ben@example.org' });
   await factor.turnOn('ben@example.org', { secret, code: codeAt(secret, service.clock.ms) });
   await follow(page, 'Operators', '/admin/operators');
-  await page.getByRole('link', { name: 'ben@example.org' }).click();
-  await page.getByRole('link', { name: 'Clear second factor' }).click();
-  await inspect(page, 'admin-operator-clear');
-  await page.getByRole('button', { name: 'Clear second factor' }).click();
-  await page.getByText('The second factor of ben@example.org is cleared.').waitFor();
+  await open('ben@example.org');
+  await open('Clear second factor', 'admin-operator-clear');
+  await press('Clear second factor');
+  await shows('The second factor of ben@example.org is cleared.');
 });
 
 it('an operator switches a provider off', async () => {
-  await follow(page, 'Providers', '/admin/providers');
-  await inspect(page, 'admin-providers');
-  await page.getByRole('link', { name: 'Gapminder', exact: true }).click();
-  await inspect(page, 'admin-provider');
-  await page.getByRole('link', { name: 'Switch off' }).click();
-  await inspect(page, 'admin-provider-switch');
-  await page.getByLabel('Reason').fill('they asked');
-  await page.getByRole('button', { name: 'Switch off and rebuild' }).click();
-  await page.getByText('Gapminder is switched off. The catalogue is being rebuilt').waitFor();
-  await inspect(page, 'admin-provider-off');
-  await page.getByRole('link', { name: 'Switch on' }).click();
-  await page.getByLabel('Reason').fill('they changed their mind');
-  await page.getByRole('button', { name: 'Switch on and rebuild' }).click();
-  await page.getByText('Gapminder is switched on.').waitFor();
+  await follow(page, 'Providers', '/admin/providers', 'admin-providers');
+  await open(/^Gapminder$/, 'admin-provider');
+  await open('Switch off', 'admin-provider-switch');
+  await fill({ Reason: 'they asked' });
+  await press('Switch off and rebuild');
+  await shows('Gapminder is switched off. The catalogue is being rebuilt', 'admin-provider-off');
+  await open('Switch on');
+  await fill({ Reason: 'they changed their mind' });
+  await press('Switch on and rebuild');
+  await shows('Gapminder is switched on.');
 });
 
 it('an operator decides about a series that is withheld for its licence', async () => {
-  await follow(page, 'Licences', '/admin/licences');
-  await inspect(page, 'admin-licences');
-  await page.getByRole('link', { name: 'Energy use' }).click();
-  await inspect(page, 'admin-licence');
+  await follow(page, 'Licences', '/admin/licences', 'admin-licences');
+  await open('Energy use', 'admin-licence');
   await page.getByLabel('Decision').selectOption('open');
-  await page.getByLabel('Reason').fill('permission of 1 May, kept with the contracts');
-  await page.getByRole('button', { name: 'Decide and rebuild' }).click();
-  await page.getByText('Licence: name the licence under which it is published.').waitFor();
-  await inspect(page, 'admin-licence-refused');
+  await fill({ Reason: 'permission of 1 May, kept with the contracts' });
+  await press('Decide and rebuild');
+  await shows('Licence: name the licence under which it is published.', 'admin-licence-refused');
   await page.getByRole('textbox', { name: /^Licence/ }).fill('Permission of the IEA');
-  await page.getByRole('button', { name: 'Decide and rebuild' }).click();
-  await page.getByText('Energy use is published as open. The catalogue is being rebuilt').waitFor();
-  await inspect(page, 'admin-licence-decided');
+  await press('Decide and rebuild');
+  await shows('Energy use is published as open. The catalogue is being rebuilt', 'admin-licence-decided');
   await follow(page, 'Licences', '/admin/licences');
-  await page.getByText('No series.').waitFor();
+  await shows('No series.');
 });
 
 it('an operator compares two runs', async () => {
   await seedRuns(service);
-  await page.goto(`${service.url}/admin/providers/gapminder`);
-  await inspect(page, 'admin-provider-runs');
-  await page.getByRole('button', { name: 'Compare' }).click();
-  await page.getByRole('heading', { name: 'Runs of gapminder compared' }).waitFor();
+  await go('/admin/providers/gapminder', 'admin-provider-runs');
+  await press('Compare');
+  await heading('Runs of gapminder compared');
   for (const summary of await page.locator('details summary').all()) await summary.click();
   await inspect(page, 'admin-run-comparison');
-  await page.getByRole('link', { name: '20261121T020000Z' }).click();
-  await page.getByRole('link', { name: 'Compare with the run before' }).click();
-  await page.getByRole('heading', { name: 'Runs of gapminder compared' }).waitFor();
+  await open('20261121T020000Z');
+  await open('Compare with the run before');
+  await heading('Runs of gapminder compared');
 });
 
 it('was inspected page by page', () => {

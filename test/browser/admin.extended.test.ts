@@ -7,7 +7,7 @@ import { seedAlike, seedRuns, seedUsage } from '../admin/seeds.ts';
 import { codeAt } from '../gateway/commerce/authenticator.ts';
 import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { useBrowser } from './browser.ts';
-import { follow, inspect, signIn, signInHere, unseenPages } from './page-checks.ts';
+import { follow, inspect, signIn, signInHere, unseenPages, walker } from './page-checks.ts';
 
 /** `admin-decisions.extended.test.ts`, `reader-operator.extended.test.ts` and `connect.extended.test.ts` walk these. */
 const OTHER_PAGES =
@@ -28,6 +28,7 @@ const accountId = await seedUsage(service);
 await seedRuns(service);
 const browser = await useBrowser();
 const page = await browser.context.newPage();
+const { go, press, open, shows, heading, fill } = walker(page, service.url);
 page.on('console', (message) => {
   if (message.type() === 'error') consoleErrors.push(message.text());
 });
@@ -36,137 +37,122 @@ page.on('console', (message) => {
 async function confirm(name: string, button: string, reason?: string): Promise<void> {
   await inspect(page, name);
   if (reason !== undefined) await page.getByLabel(/^(Reason|Note)/).fill(reason);
-  await page.getByRole('button', { name: button }).click();
+  await press(button);
 }
 
 it('signs in', async () => {
-  await page.goto(`${service.url}/admin/users?q=amara`);
-  await inspect(page, 'admin-sign-in');
+  await go('/admin/users?q=amara', 'admin-sign-in');
   await signInHere(page, 'operator@example.org', 'not this one');
   await page.getByRole('alert').waitFor();
   await inspect(page, 'admin-sign-in-refused');
-  await page.goto(`${service.url}/admin/sign-in/code`);
-  await inspect(page, 'admin-sign-in-code');
+  await go('/admin/sign-in/code', 'admin-sign-in-code');
   consoleErrors.length = 0; // browsers report a 401 as an error
   await signIn(page, service.url, 'operator@example.org');
 });
 
 it('shows the dashboard, and sends a test alert', async () => {
   await inspect(page, 'admin-dashboard');
-  await page.getByRole('button', { name: 'Send a test alert' }).click();
-  await page.getByText('A test alert is on its way.').waitFor();
+  await press('Send a test alert');
+  await shows('A test alert is on its way.');
 });
 
 it('lists indicators, edits one and unpublishes it', async () => {
   await follow(page, 'Indicators', '/admin/indicators');
-  await page.getByText('International Energy Agency: IEA terms and conditions').waitFor();
-  await inspect(page, 'admin-indicators');
+  await shows('International Energy Agency: IEA terms and conditions', 'admin-indicators');
   await page.locator('tbody th a').first().click();
   await page.waitForURL('**/admin/indicators/*');
   await inspect(page, 'admin-indicator');
   const { name } = await openStaleForm(page);
-  await page.getByRole('button', { name: 'Save and rebuild' }).click();
-  await page.getByText('Nothing of yours is saved yet.').waitFor();
+  await press('Save and rebuild');
+  await shows('Nothing of yours is saved yet.');
   consoleErrors.length = 0; // browsers report a 409 as an error
   await inspect(page, 'admin-indicator-conflict');
   await page.getByLabel('Topic').selectOption('trade');
   await page.getByLabel('Direction').selectOption('lower is better');
-  await page.getByRole('button', { name: 'Preview' }).click();
-  await page.getByRole('heading', { name: 'Public record after saving' }).waitFor();
-  await inspect(page, 'admin-indicator-preview');
-  await page.getByRole('button', { name: 'Save and rebuild' }).click();
-  await page.getByText('The catalogue is being rebuilt').waitFor();
-  await inspect(page, 'admin-indicator-edited');
-  await page.getByRole('link', { name: 'Reset to upstream' }).click();
-  await inspect(page, 'admin-indicator-reset');
-  await page.getByRole('button', { name: 'Reset to upstream' }).click();
-  await page.getByText('is as published upstream again').waitFor();
+  await press('Preview');
+  await heading('Public record after saving', 'admin-indicator-preview');
+  await press('Save and rebuild');
+  await shows('The catalogue is being rebuilt', 'admin-indicator-edited');
+  await open('Reset to upstream', 'admin-indicator-reset');
+  await press('Reset to upstream');
+  await shows('is as published upstream again');
   expect(await page.getByLabel('Name').inputValue()).toBe(name);
-  await page.getByLabel('Name').fill('A clearer name');
-  await page.getByRole('button', { name: 'Save and rebuild' }).click();
-  await page.getByText('The catalogue is being rebuilt').waitFor();
-  await page.getByRole('link', { name: 'Unpublish and rebuild' }).click();
-  await inspect(page, 'admin-indicator-unpublish');
-  await page.getByLabel('Reason').fill('licence withdrawn');
-  await page.getByRole('button', { name: 'Unpublish and rebuild' }).click();
-  await page.getByText('is unpublished. The catalogue').waitFor();
-  await inspect(page, 'admin-indicator-disabled');
+  await fill({ Name: 'A clearer name' });
+  await press('Save and rebuild');
+  await shows('The catalogue is being rebuilt');
+  await open('Unpublish and rebuild', 'admin-indicator-unpublish');
+  await fill({ Reason: 'licence withdrawn' });
+  await press('Unpublish and rebuild');
+  await shows('is unpublished. The catalogue', 'admin-indicator-disabled');
 });
 
 it('shows the quality report', async () => {
-  await follow(page, 'Quality', '/admin/quality');
-  await inspect(page, 'admin-quality');
+  await follow(page, 'Quality', '/admin/quality', 'admin-quality');
   await page.getByLabel('State').selectOption('accept');
-  await page.getByRole('button', { name: 'Filter' }).click();
-  await page.getByText('Rounded, "at the source".').waitFor();
+  await press('Filter');
+  await shows('Rounded, "at the source".');
 });
 
 it('shows runs, starts one and accepts a held one', async () => {
-  await follow(page, 'Runs', '/admin/runs');
-  await inspect(page, 'admin-runs');
+  await follow(page, 'Runs', '/admin/runs', 'admin-runs');
   await page
     // Gapminder is running.
     .getByRole('button', { name: /^Re-run (?!Gapminder)/ })
     .first()
     .click();
-  await page.getByText('is queued').waitFor();
-  await page.getByRole('link', { name: /^undp/ }).click();
+  await shows('is queued');
+  await open(/^undp/);
   await page.waitForURL('**/admin/runs/undp/**');
   await inspect(page, 'admin-run');
-  await page.getByRole('link', { name: 'Accept run and publish' }).click();
+  await open('Accept run and publish');
   await confirm('admin-run-accept', 'Accept run and publish', 'read the source');
-  await page.getByText('undp is queued').waitFor();
+  await shows('undp is queued');
 });
 
 it('asks before it cancels a run, rebuilds or rolls back', async () => {
-  await page.goto(`${service.url}/admin/runs?subject=gapminder`);
+  await go('/admin/runs?subject=gapminder');
   await page
     .getByRole('link', { name: /^gapminder/ })
     .first()
     .click();
-  await page.getByRole('link', { name: 'Cancel run' }).click();
+  await open('Cancel run');
   await confirm('admin-run-cancel', 'Cancel run');
-  await page.getByText('The run stops within seconds.').waitFor();
-  await follow(page, 'Snapshots', '/admin/snapshots');
-  await inspect(page, 'admin-snapshots');
-  await page.getByRole('link', { name: 'Rebuild from the lake' }).click();
+  await shows('The run stops within seconds.');
+  await follow(page, 'Snapshots', '/admin/snapshots', 'admin-snapshots');
+  await open('Rebuild from the lake');
   await confirm('admin-rebuild', 'Rebuild and publish', 'new licence');
-  await page.getByText('A rebuild is queued.').waitFor();
-  await page.goto(`${service.url}/admin/snapshots/${service.snapshots.current()?.id}/rollback`);
-  await inspect(page, 'admin-rollback');
-  await page.getByRole('link', { name: 'Cancel' }).click();
+  await shows('A rebuild is queued.');
+  await go(`/admin/snapshots/${service.snapshots.current()?.id}/rollback`, 'admin-rollback');
+  await open('Cancel');
   await page.waitForURL('**/admin/snapshots');
 });
 
 it('finds an account, suspends and restores it', async () => {
-  await follow(page, 'Users', '/admin/users');
-  await inspect(page, 'admin-users');
-  await page.getByLabel('E-mail, name or id contains').fill('AMARA');
-  await page.getByRole('button', { name: 'Search' }).click();
-  await page.getByRole('link', { name: 'amara@example.org' }).click();
+  await follow(page, 'Users', '/admin/users', 'admin-users');
+  await fill({ 'E-mail, name or id contains': 'AMARA' });
+  await press('Search');
+  await open('amara@example.org');
   await page.waitForURL('**/admin/users/acc_*');
   await inspect(page, 'admin-account');
-  await page.getByRole('link', { name: 'Suspend account' }).click();
+  await open('Suspend account');
   await confirm('admin-account-suspend', 'Suspend account', 'sells the data');
-  await page.getByText('The account is suspended.').waitFor();
-  await page.getByRole('button', { name: 'Restore account' }).click();
-  await page.getByText('The account is active.').waitFor();
+  await shows('The account is suspended.');
+  await press('Restore account');
+  await shows('The account is active.');
 });
 
 it('shows accounts that signed up alike', async () => {
   await seedAlike(service);
   await follow(page, 'Users', '/admin/users');
-  await page.getByRole('link', { name: 'Accounts that signed up alike' }).click();
-  await page.getByText('2 accounts with one mailbox').waitFor();
-  await inspect(page, 'admin-users-groups');
+  await open('Accounts that signed up alike');
+  await shows('2 accounts with one mailbox', 'admin-users-groups');
 });
 
 it('revokes a key of a customer', async () => {
-  await page.goto(`${service.url}/admin/users/${accountId}`);
-  await page.getByRole('link', { name: /^Revoke/ }).click();
+  await go(`/admin/users/${accountId}`);
+  await open(/^Revoke/);
   await confirm('admin-key-revoke', 'Revoke key', 'it was published in a repository');
-  await page.getByText('The key is revoked.').waitFor();
-  await inspect(page, 'admin-key-revoked');
+  await shows('The key is revoked.', 'admin-key-revoked');
 });
 
 it('clears the second factor of a member', async () => {
@@ -176,24 +162,22 @@ it('clears the second factor of a member', async () => {
   const { secret } = secondFactor.propose({ issuer: 'Almanac', label: email });
   await secondFactor.turnOn(person_id, { secret, code: codeAt(secret, pages.clock.ms) });
   await pages.stop();
-  await page.goto(`${service.url}/admin/users/${account_id}`);
-  await page.getByRole('link', { name: /^Clear/ }).click();
+  await go(`/admin/users/${account_id}`);
+  await open(/^Clear/);
   await confirm('admin-member-second-factor', 'Clear second factor', 'the phone is lost');
-  await page.getByText('The second factor is cleared.').waitFor();
+  await shows('The second factor is cleared.');
 });
 
 it('adjusts credits, and keeps the input of a rejected form', async () => {
-  await page.goto(`${service.url}/admin/users/${accountId}`);
-  await page.getByLabel('Credits').fill('1.5');
-  await page.getByLabel('Reason').fill('goodwill');
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByText('Credits must be a whole number').waitFor();
-  await inspect(page, 'admin-credits-refused');
+  await go(`/admin/users/${accountId}`);
+  await fill({ Credits: '1.5', Reason: 'goodwill' });
+  await press('Continue');
+  await shows('Credits must be a whole number', 'admin-credits-refused');
   expect(await page.getByLabel('Reason').inputValue()).toBe('goodwill');
   consoleErrors.length = 0; // browsers report a 422 as an error
-  await page.getByLabel('Credits').fill('-100000');
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByRole('heading', { name: /^Take 100,000 credits from/ }).waitFor();
+  await fill({ Credits: '-100000' });
+  await press('Continue');
+  await heading(/^Take 100,000 credits from/);
   await confirm('admin-credits-ask', 'Take credits');
   await page.getByRole('status').waitFor();
   await inspect(page, 'admin-credits-adjusted');
@@ -201,8 +185,7 @@ it('adjusts credits, and keeps the input of a rejected form', async () => {
 });
 
 it('marks an order paid', async () => {
-  await follow(page, 'Orders', '/admin/orders');
-  await inspect(page, 'admin-orders');
+  await follow(page, 'Orders', '/admin/orders', 'admin-orders');
   await page.getByRole('main').getByRole('link', { name: 'Invoices by year' }).click();
   await inspect(page, 'admin-invoices');
   await follow(page, 'Orders', '/admin/orders');
@@ -216,28 +199,23 @@ it('marks an order paid', async () => {
 });
 
 it('shows usage and reconciliation discrepancies', async () => {
-  await follow(page, 'Usage', '/admin/usage');
-  await inspect(page, 'admin-usage');
-  await follow(page, 'Reconciliation', '/admin/reconcile');
-  await inspect(page, 'admin-reconcile');
+  await follow(page, 'Usage', '/admin/usage', 'admin-usage');
+  await follow(page, 'Reconciliation', '/admin/reconcile', 'admin-reconcile');
   await follow(page, 'Dashboard', '/admin/');
 });
 
 it('closes a privacy request', async () => {
-  await follow(page, 'Privacy', '/admin/gdpr');
-  await inspect(page, 'admin-gdpr');
-  await page.getByRole('link', { name: /^Erase/ }).click();
+  await follow(page, 'Privacy', '/admin/gdpr', 'admin-gdpr');
+  await open(/^Erase/);
   await confirm('admin-erasure', 'Erase now', 'asked by letter');
   await page.getByRole('status').waitFor();
   expect((await service.requests.listOpen()).length).toBe(1);
 });
 
 it('shows the audit log and an error page, without console errors', async () => {
-  await follow(page, 'Audit log', '/admin/audit');
-  await inspect(page, 'admin-audit');
+  await follow(page, 'Audit log', '/admin/audit', 'admin-audit');
   expect(consoleErrors).toEqual([]);
-  await page.goto(`${service.url}/admin/nothing`);
-  await inspect(page, 'admin-not-found');
+  await go('/admin/nothing', 'admin-not-found');
 });
 
 it('was inspected page by page', () => {
@@ -246,10 +224,10 @@ it('was inspected page by page', () => {
 });
 
 it('signs out', async () => {
-  await page.goto(`${service.url}/admin/`);
-  await page.getByRole('button', { name: 'Account: operator@example.org' }).click();
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await go('/admin/');
+  await press('Account: operator@example.org');
+  await press(/^Sign out$/);
+  await heading('Sign in');
 });
 
 /** Opens the edit form, saves another name in a second window, and fills in the first. @returns the original name */
@@ -261,6 +239,6 @@ async function openStaleForm(page: Page): Promise<{ name: string }> {
   await other.getByRole('button', { name: 'Save and rebuild' }).click();
   await other.getByText('The catalogue is being rebuilt').waitFor();
   await other.close();
-  await page.getByLabel('Name').fill('A name from a stale form');
+  await fill({ Name: 'A name from a stale form' });
   return { name };
 }

@@ -37,7 +37,7 @@ const ann = await harness.customer('Ann');
 const client_url = await publishClient();
 const browser = await useBrowser();
 const page = await browser.context.newPage();
-const { button, link, heading } = walker(page, harness.url);
+const { link, go, press, open, shows, heading, fill } = walker(page, harness.url);
 
 /** Publishes the document of a client at an https address of its own, which this process trusts. */
 async function publishClient(): Promise<string> {
@@ -75,16 +75,15 @@ function openedBy(said: Said): string {
 }
 
 /** Opens a page; signs in where that is asked. Sessions are shorter than the lifetime of a token. */
-async function open(url: string): Promise<void> {
+async function openSignedIn(url: string): Promise<void> {
   await page.goto(url);
   if (await page.getByLabel('Password').isVisible()) await signInHere(page, ann.email, PASSWORD);
 }
 
 /** Goes where a host sends a person. */
 async function visit(url: string, shot: string): Promise<void> {
-  await open(url);
-  await heading(/^Connect /);
-  await inspect(page, shot);
+  await openSignedIn(url);
+  await heading(/^Connect /, shot);
 }
 
 const mcp = `${harness.url}/mcp`;
@@ -106,9 +105,9 @@ describe('a host made of an official client is connected from the address alone'
     await visit(openedBy(await host.ask(QUESTION)), shot);
     const main = page.getByRole('main');
     await main.getByText(isDocument ? new URL(client_url).host : 'nothing proves who made it').waitFor();
-    await page.getByLabel('At most').fill('2');
+    await fill({ 'At most': '2' });
     await page.getByLabel('Until').selectOption('30 days from now');
-    await button('Allow').click();
+    await press('Allow');
     await heading('Back in the host');
     const first = await host.next();
     expect(first).toMatchObject({ answer: { outcome: 'answer', credits: { charged: 1 } } });
@@ -126,16 +125,16 @@ describe('a host made of an official client is connected from the address alone'
     expect((await host.ask(QUESTION)).answer?.outcome).toBe('error');
     expect(await balance()).toBe(before - 2);
 
-    await open(`${harness.url}/account/connections`);
+    await openSignedIn(`${harness.url}/account/connections`);
     await page.getByText('2 of 2').first().waitFor();
     await inspect(page, 'connect-connections');
     await link(/^End /).first().click();
     await inspect(page, 'connect-end');
-    await button('End connection').click();
-    await page.getByText(`The connection of ${NAME} has ended.`).waitFor();
+    await press('End connection');
+    await shows(`The connection of ${NAME} has ended.`);
 
-    await open(openedBy(await host.ask(QUESTION)));
-    await button('Deny').click();
+    await openSignedIn(openedBy(await host.ask(QUESTION)));
+    await press('Deny');
     await heading('Back in the host');
     expect((await host.next()).failed).toContain('access_denied');
     expect(await balance()).toBe(before - 2);
@@ -148,11 +147,10 @@ it('warns of a name that belongs to somebody else, and shows what is wrong with 
   const { json } = await client.register({ client_name: 'Сlaude', redirect_uris });
   const { parameters } = await client.begin(json.client_id);
   await visit(`${harness.url}/account/connect?${new URLSearchParams(parameters)}`, 'connect-warning');
-  await page.getByText('looks like Claude of claude.ai').waitFor();
-  await page.getByLabel('At most').fill('none');
-  await button('Allow').click();
-  await page.getByText('The monthly limit is a whole number').waitFor();
-  await inspect(page, 'connect-refused');
+  await shows('looks like Claude of claude.ai');
+  await fill({ 'At most': 'none' });
+  await press('Allow');
+  await shows('The monthly limit is a whole number', 'connect-refused');
 });
 
 it('is refused in a frame', async () => {
@@ -189,8 +187,8 @@ it('passes what the conformance suite asks of an authorization server', async ()
     lines.push(line);
     if (!line.startsWith(`${harness.url}/account/connect?`)) continue;
     await visit(line, 'connect-conformance');
-    await button('Allow').click();
-    await page.getByText('You can close this page').waitFor();
+    await press('Allow');
+    await shows('You can close this page');
   }
   const results = lines.filter((line) => /^[✓✗]/.test(line));
   expect(results).toEqual([
@@ -202,19 +200,14 @@ it('passes what the conformance suite asks of an authorization server', async ()
 it('is seen and ended by an operator', async () => {
   const client = new OAuthClient(harness);
   const { access_token, connection_id } = await client.connect(ann);
-  const area = await startAdminOn({ url: redis.url, connect: () => redis.connect(), stop: async () => {} });
-  try {
-    await area.signedIn();
-    await signIn(page, area.url, 'operator@example.org');
-    await page.goto(`${area.url}/admin/users/${ann.account_id}`);
-    await inspect(page, 'connect-admin-account');
-    await link(new RegExp(`^End….*${connection_id}`)).click();
-    await inspect(page, 'connect-admin-end');
-    await page.getByLabel('Reason').fill('It was reported to us.');
-    await button('End connection').click();
-    await page.getByText('The connection has ended.').waitFor();
-    expect((await client.figure(access_token)).status).toBe(401);
-  } finally {
-    await area.stop();
-  }
+  const own = { url: redis.url, connect: () => redis.connect(), stop: async () => {} };
+  await using area = await startAdminOn(own);
+  await area.signedIn();
+  await signIn(page, area.url, 'operator@example.org');
+  await go(`${area.url}/admin/users/${ann.account_id}`, 'connect-admin-account');
+  await open(new RegExp(`^End….*${connection_id}`), 'connect-admin-end');
+  await fill({ Reason: 'It was reported to us.' });
+  await press('End connection');
+  await shows('The connection has ended.');
+  expect((await client.figure(access_token)).status).toBe(401);
 });

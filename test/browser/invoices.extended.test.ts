@@ -19,7 +19,7 @@ const harness = await useAccountPages({
 const browser = await useBrowser();
 const page = await browser.context.newPage();
 const ann = await harness.customer('Ann');
-const { button, link, heading, go } = walker(page, harness.url);
+const { link, go, press, open, shows, heading, fill } = walker(page, harness.url);
 
 /** Words in alphabetical order: page and PDF place the same blocks differently. */
 const wordsIn = (text: string): string[] => text.split(/\s+/).filter(Boolean).sort();
@@ -27,7 +27,7 @@ const wordsIn = (text: string): string[] => text.split(/\s+/).filter(Boolean).so
 /** Words of the PDF that the shown document offers. */
 async function wordsOfPdf(): Promise<string[]> {
   const download = page.waitForEvent('download');
-  await link('Download PDF', true).click();
+  await open(/^Download PDF$/);
   const bytes = await readFile(await (await download).path());
   const { text } = await extractText(new Uint8Array(bytes), { mergePages: true });
   return wordsIn(text);
@@ -46,40 +46,35 @@ async function expectDocument(words: readonly string[]): Promise<void> {
 it('asks for the billing details, and says what is wrong with them', async () => {
   await go('/account/orders');
   await signInHere(page, ann.email, PASSWORD);
-  await page.getByText('VAT of 19 % is included.').waitFor();
-  await inspect(page, 'orders-without-billing');
-  await link('billing details', true).click();
+  await shows('VAT of 19 % is included.', 'orders-without-billing');
+  await open(/^billing details$/);
   await page.getByRole('textbox', { name: 'Name' }).fill('Ανάλυση <Ltd>');
-  await page.getByLabel('Address').fill('Οδός 1\n10431 Αθήνα');
+  await fill({ Address: 'Οδός 1\n10431 Αθήνα' });
   await page.getByLabel('Country').selectOption('Greece');
-  await page.getByLabel('VAT id').fill('GR 123456789');
-  await button('Save').click();
-  await page.getByText('which begins with EL').waitFor();
-  await inspect(page, 'billing-refused');
-  await page.getByLabel('VAT id').fill('EL 123456789');
-  await button('Save').click();
-  await page.getByText('The billing details are saved').waitFor();
-  await inspect(page, 'billing');
+  await fill({ 'VAT id': 'GR 123456789' });
+  await press('Save');
+  await shows('which begins with EL', 'billing-refused');
+  await fill({ 'VAT id': 'EL 123456789' });
+  await press('Save');
+  await shows('The billing details are saved', 'billing');
   await go('/account/orders');
-  await page.getByText('Without VAT: reverse charge.').waitFor();
+  await shows('Without VAT: reverse charge.');
 });
 
 it('invoices an order, and takes the invoice back when the payment is refunded', async () => {
   await page.getByLabel('Invoice and bank transfer').check();
-  await button('Place order').click();
-  await heading('Invoice');
-  await inspect(page, 'invoice');
+  await press('Place order');
+  await heading('Invoice', 'invoice');
   const words = ['2026-000001', '9.00', 'Ανάλυση', '<Ltd>', 'EL123456789', 'Αθήνα', 'Reverse', 'IBAN'];
   await expectDocument(words);
   const [order] = await harness.accounts.orders.list(ann.account_id);
   for (const state of ['paid', 'refunded'] as const)
     await harness.accounts.orders.move(String(order?.order_id), state);
-  await link('Back to the order', true).click();
-  await link('Credit note 2026-000002', true).waitFor();
+  await open(/^Back to the order$/);
+  await link('Credit note 2026-000002').waitFor();
   await inspect(page, 'order-refunded');
-  await link('Credit note 2026-000002', true).click();
-  await heading('Credit note');
-  await inspect(page, 'credit-note');
+  await open(/^Credit note 2026-000002$/);
+  await heading('Credit note', 'credit-note');
   await expectDocument(['2026-000002', '2026-000001', '−9.00', 'Ανάλυση', 'Reverse']);
 });
 
@@ -87,20 +82,18 @@ it('invoices an order by card when it is paid', async () => {
   await go('/account/orders');
   await page.getByLabel('Research').check();
   await page.getByLabel('Card, through Stripe').check();
-  await button('Place order').click();
+  await press('Place order');
   await heading(/^Pay /);
-  await page.getByText('Without VAT: reverse charge.').waitFor();
+  await shows('Without VAT: reverse charge.');
   const [session] = [...stripe.sessions.values()];
   const order_id = String(session?.metadata.order_id);
   await go(`/account/orders/${order_id}`);
-  await page.getByText('The invoice is issued when the payment has arrived.').waitFor();
-  await inspect(page, 'order-without-invoice');
+  await shows('The invoice is issued when the payment has arrived.', 'order-without-invoice');
   const payload = eventText('checkout.session.completed', { ...session, payment_status: 'paid' });
   expect(await deliver(harness.url, payload, { at_ms: harness.clock.ms })).toBe(200);
   await go(`/account/orders/${order_id}/invoice`);
   await heading('Invoice');
   await expectDocument(['2026-000003', '59.00', 'card', 'Research:', '100,000']);
   expect(await wordsOfPage()).not.toContain('transfer');
-  await go('/account/orders');
-  await inspect(page, 'orders-with-invoices');
+  await go('/account/orders', 'orders-with-invoices');
 });

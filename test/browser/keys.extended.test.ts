@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, expect, it } from 'vitest';
 import { useAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { type OtherSite, startSite, useBrowser } from './browser.ts';
-import { inspect } from './page-checks.ts';
+import { inspect, walker } from './page-checks.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -27,10 +27,10 @@ const browser = await useBrowser();
 const own = await openSite();
 const other = await openSite();
 const page = await browser.context.newPage();
+const { go, press, shows, heading, fill } = walker(page, harness.url);
 const value = customer.visitor.cookies.get(harness.context.site.cookie) ?? '';
 await browser.context.addCookies([{ name: harness.context.site.cookie, value, url: harness.url }]);
 
-const button = (name: string) => page.getByRole('button', { name, exact: true });
 const keyOf = async (): Promise<string> => (await page.locator('pre').allTextContents())[0] ?? '';
 
 /** What a script of a page gets: the status, and the message of an error. */
@@ -45,18 +45,20 @@ const fetchFrom = (site: Page, key: string): Promise<[number, string]> =>
   );
 
 it('a key for browsers is made with origins and a limit, used up to it, rotated, and the old one ends', async () => {
-  await page.goto(`${harness.url}/account/keys`);
-  await page.getByLabel('Label').fill('Maps of our site');
+  await go('/account/keys');
+  await fill({ Label: 'Maps of our site' });
   await page.getByLabel('Pages in browsers').check();
-  await button('Create key').click();
-  await page.getByText('needs the origins of its pages and a monthly limit').waitFor();
+  await press('Create key');
+  await shows('needs the origins of its pages and a monthly limit');
   expect(await page.getByLabel('Pages in browsers').isChecked()).toBe(true);
   await inspect(page, 'account-keys-refused');
-  await page.getByLabel('Monthly limit').fill('2');
-  await page.getByLabel('Web origins').fill(new URL(own.url()).origin);
-  await page.getByLabel('Address ranges').fill('127.0.0.0/8\n2001:db8::/32');
-  await button('Create key').click();
-  await page.getByRole('heading', { name: 'Your new key' }).waitFor();
+  await fill({
+    'Monthly limit': '2',
+    'Web origins': new URL(own.url()).origin,
+    'Address ranges': '127.0.0.0/8\n2001:db8::/32',
+  });
+  await press('Create key');
+  await heading('Your new key');
   const old = await keyOf();
 
   expect(await fetchFrom(other, old)).toEqual([403, expect.stringContaining(new URL(other.url()).origin)]);
@@ -64,42 +66,38 @@ it('a key for browsers is made with origins and a limit, used up to it, rotated,
   const reached = [402, expect.stringContaining('may spend 2 in a calendar month (UTC) and has spent 2')];
   expect(await fetchFrom(own, old)).toEqual(reached);
 
-  await page.goto(`${harness.url}/account/keys`);
-  await page.getByText('2 of 2').waitFor();
+  await go('/account/keys');
+  await shows('2 of 2');
   await page
     .getByRole('main')
     .getByRole('link', { name: /^alm_live_/ })
     .click();
   await inspect(page, 'account-key-limited');
-  await page.getByLabel('Label').fill('Maps');
-  await button('Rename').click();
-  await page.getByText('The label is changed.').waitFor();
+  await fill({ Label: 'Maps' });
+  await press('Rename');
+  await shows('The label is changed.');
   await page.getByLabel('This key stays valid').selectOption('for an hour');
-  await button('Rotate key').click();
-  await page.getByText('It replaces').waitFor();
-  await inspect(page, 'account-key-rotated');
+  await press('Rotate key');
+  await shows('It replaces', 'account-key-rotated');
   const key = await keyOf();
   expect(key).not.toBe(old);
   for (const one of [old, key]) expect(await fetchFrom(own, one)).toEqual(reached);
 
-  await page.goto(`${harness.url}/account/keys`);
-  await inspect(page, 'account-keys-rotated');
-  await page.goto(`${harness.url}/account/keys/${old.split('_')[2]}`);
-  await page.getByText('change that one').waitFor();
-  await inspect(page, 'account-key-replaced');
+  await go('/account/keys', 'account-keys-rotated');
+  await go(`/account/keys/${old.split('_')[2]}`);
+  await shows('change that one', 'account-key-replaced');
   await page
     .getByRole('main')
     .getByRole('link', { name: key.split('_')[2] ?? '' })
     .first()
     .click();
-  await page.getByLabel('Monthly limit').fill('4');
-  await button('Save').click();
-  await page.getByText('The rules are changed.').waitFor();
+  await fill({ 'Monthly limit': '4' });
+  await press('Save');
+  await shows('The rules are changed.');
   for (const one of [old, key]) expect(await fetchFrom(own, one)).toEqual([200, '']);
 
-  await page.goto(`${harness.url}/account/usage`);
-  await page.getByRole('heading', { name: 'By key' }).waitFor();
-  await inspect(page, 'account-usage-by-key');
+  await go('/account/usage');
+  await heading('By key', 'account-usage-by-key');
 
   harness.clock.ms += HOUR_MS;
   expect((await fetchFrom(own, old))[0]).toBe(401);

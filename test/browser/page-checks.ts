@@ -110,13 +110,14 @@ export async function inspect(page: Page, name: string): Promise<void> {
   await page.setViewportSize({ width: LAPTOP, height: HEIGHT });
 }
 
-/** Follows a link of the area's navigation. */
-export async function follow(page: Page, label: string, path: string): Promise<void> {
+/** Follows a link of the area's navigation. @param seen inspects what it leads to, under this name */
+export async function follow(page: Page, label: string, path: string, seen?: string): Promise<void> {
   await page
     .getByRole('navigation', { name: /^(Account|Operations)$/ })
     .getByRole('link', { name: label, exact: true })
     .click();
   await page.waitForURL(`**${path}`);
+  if (seen !== undefined) await inspect(page, seen);
 }
 
 /** Fills in the form of the page that is shown. */
@@ -132,11 +133,28 @@ export async function signIn(page: Page, url: string, email: string): Promise<vo
   await page.getByRole('heading', { name: 'Dashboard' }).waitFor();
 }
 
-/** What account pages are walked with. */
-export const walker = (page: Page, url: string) => ({
-  button: (name: string | RegExp) => page.getByRole('button', { name }),
-  link: (name: string | RegExp, exact = false) => page.getByRole('main').getByRole('link', { name, exact }),
-  heading: (name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor(),
-  go: (path: string) => page.goto(url + path),
-});
+/** What pages are walked with. Each step inspects what it leads to where a name is given to it. */
+export const walker = (page: Page, url: string) => {
+  type Text = string | RegExp;
+  const then = async (step: Promise<unknown>, seen?: string): Promise<void> => {
+    await step;
+    if (seen !== undefined) await inspect(page, seen);
+  };
+  const button = (name: Text) => page.getByRole('button', { name });
+  const link = (name: Text) => page.getByRole('main').getByRole('link', { name });
+  return {
+    button,
+    link,
+    go: (path: string, seen?: string) => then(page.goto(new URL(path, url).href), seen),
+    press: (name: Text, seen?: string) => then(button(name).click(), seen),
+    open: (name: Text, seen?: string) => then(link(name).click(), seen),
+    /** Waits for a text. */
+    shows: (text: Text, seen?: string) => then(page.getByText(text).waitFor(), seen),
+    heading: (name: Text, seen?: string) => then(page.getByRole('heading', { name }).first().waitFor(), seen),
+    /** By labels. */
+    async fill(fields: Record<string, string>): Promise<void> {
+      for (const [label, value] of Object.entries(fields)) await page.getByLabel(label).fill(value);
+    },
+  };
+};
 export type Walker = ReturnType<typeof walker>;

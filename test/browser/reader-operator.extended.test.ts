@@ -12,7 +12,7 @@ import { BillingStore } from '../../gateway/commerce/orders/billing-details.ts';
 import { PASSWORD, useAdmin } from '../admin/harness.ts';
 import { ACCEPTED, LAPSED, OPEN, UNPUBLISHED } from '../admin/quality-findings.ts';
 import { useBrowser } from './browser.ts';
-import { follow, inspect, signInHere, unseenPages } from './page-checks.ts';
+import { follow, inspect, signInHere, unseenPages, walker } from './page-checks.ts';
 
 const IEA = 'International Energy Agency: IEA terms and conditions';
 const service = await useAdmin({ INVOICE_FROM: 'Example Ltd', INVOICE_PAY_TO: 'IBAN XX00' });
@@ -65,13 +65,14 @@ await service.metering.flush();
 await service.operators.put('operator@example.org', 'operator', PASSWORD);
 const browser = await useBrowser();
 const page = await browser.context.newPage();
+const { go, press, open, shows, heading, fill } = walker(page, service.url);
 const consoleErrors: string[] = [];
 
 it('signs in and sees money first, then what is not set up and what needs attention', async () => {
   expect(called.status).toBe(200);
-  await page.goto(`${service.url}/admin/`);
+  await go('/admin/');
   await signInHere(page, 'operator@example.org', PASSWORD);
-  await page.getByRole('heading', { name: 'Dashboard' }).waitFor();
+  await heading('Dashboard');
   page.on('console', (message) => {
     if (message.type() === 'error') consoleErrors.push(message.text());
   });
@@ -88,73 +89,67 @@ it('finds the order by the number on the bank statement and by the payer, and ma
   const search = page.getByRole('searchbox');
   for (const words of ['wharf', number]) {
     await search.fill(words);
-    await page.getByRole('button', { name: 'Filter' }).click();
+    await press('Filter');
     // The page before has the link, too.
     await page.waitForURL(({ searchParams }) => searchParams.get('q') === words);
     await page.getByRole('link', { name: number }).waitFor();
     expect(await page.getByRole('link', { name: /^Mark paid/ }).count()).toBe(1);
   }
   await inspect(page, 'reader-operator-orders');
-  await page.getByRole('link', { name: /^Mark paid/ }).click();
-  await page.getByLabel('Reason').fill('statement of 30 November');
+  await open(/^Mark paid/);
+  await fill({ Reason: 'statement of 30 November' });
   await inspect(page, 'reader-operator-paid');
-  await page.getByRole('button', { name: 'Mark paid' }).click();
-  await page.getByText('is paid; the balance is').waitFor();
+  await press('Mark paid');
+  await shows('is paid; the balance is');
   await follow(page, 'Dashboard', '/admin/');
   expect(await page.locator('#money').textContent()).toMatch(/Paid in 2026-11\s*9\.00 EUR · 1 order/);
 });
 
 it('decides all licences of a collector after a preview, and takes it back', async () => {
   await follow(page, 'Licences', '/admin/licences');
-  await page.getByRole('link', { name: 'Decide by collector' }).click();
-  await inspect(page, 'reader-operator-collectors');
-  await page.getByRole('link', { name: IEA }).click();
+  await open('Decide by collector', 'reader-operator-collectors');
+  await open(IEA);
   await page.getByLabel('Decision').selectOption('display');
   await page.getByRole('textbox', { name: /^Licence/ }).fill('Permission of the IEA');
   await page.getByLabel(/^Reason/).fill('letter of 1 November');
-  await page.getByRole('button', { name: 'Preview' }).click();
-  await page.getByText('3 series become display only.').waitFor();
-  await inspect(page, 'reader-operator-licences');
-  await page.getByRole('button', { name: 'Decide and rebuild' }).click();
-  await page.getByText('3 series are decided as display.').waitFor();
+  await press('Preview');
+  await shows('3 series become display only.', 'reader-operator-licences');
+  await press('Decide and rebuild');
+  await shows('3 series are decided as display.');
   await page.getByLabel('Which series').selectOption('display');
   await page.getByLabel('Decision').selectOption('withhold');
   await page.getByLabel(/^Reason/).fill('the letter was about another product');
-  await page.getByRole('button', { name: 'Preview' }).click();
-  await page.getByText('3 series become withheld.').waitFor();
-  await page.getByRole('button', { name: 'Decide and rebuild' }).click();
-  await page.getByText('3 series are decided as withhold.').waitFor();
-  await inspect(page, 'reader-operator-taken-back');
+  await press('Preview');
+  await shows('3 series become withheld.');
+  await press('Decide and rebuild');
+  await shows('3 series are decided as withhold.', 'reader-operator-taken-back');
 });
 
 it('decides findings: a group at once, one snoozed', async () => {
   await follow(page, 'Quality', '/admin/quality');
   await page.getByLabel('Group').selectOption('check');
-  await page.getByRole('button', { name: 'Filter' }).click();
+  await press('Filter');
   await page.waitForURL(/=check/);
   await inspect(page, 'reader-operator-groups');
-  await page.getByRole('link', { name: /^Decide 1 of share out of range, alpha/ }).click();
-  await inspect(page, 'reader-operator-decide');
+  await open(/^Decide 1 of share out of range, alpha/, 'reader-operator-decide');
   await page.getByLabel(/^Reason/).fill('gross enrolment may exceed 100 %');
-  await page.getByRole('button', { name: 'Decide' }).click();
-  await page.getByText('1 finding is decided: accept.').waitFor();
-  await page.getByRole('link', { name: /^Decide ?: The series could not be read/ }).click();
+  await press('Decide');
+  await shows('1 finding is decided: accept.');
+  await open(/^Decide ?: The series could not be read/);
   await page.getByLabel('Decision').selectOption('snooze');
   await page.getByLabel(/^Until/).fill('2026-12-15');
   await page.getByLabel(/^Reason/).fill('they promised a new file');
-  await page.getByRole('button', { name: 'Decide' }).click();
-  await page.getByText('1 finding is snoozed until 2026-12-15.').waitFor();
-  await inspect(page, 'reader-operator-quality');
+  await press('Decide');
+  await shows('1 finding is snoozed until 2026-12-15.', 'reader-operator-quality');
   expect(await client.hlen(redisKeys.findingDecisions)).toBe(2);
 });
 
 it('sees who used what', async () => {
   await follow(page, 'Usage', '/admin/usage');
-  await page.getByRole('link', { name: 'Usage by customer and indicator' }).click();
-  await inspect(page, 'reader-operator-usage');
-  await page.getByRole('link', { name: record?.id ?? '' }).click();
-  await page.getByRole('heading', { name: `Customers of ${record?.id}` }).waitFor();
-  await page.getByRole('link', { name: 'ann@example.org' }).click();
+  await open('Usage by customer and indicator', 'reader-operator-usage');
+  await open(record?.id ?? '');
+  await heading(`Customers of ${record?.id}`);
+  await open('ann@example.org');
   await page.getByText('Used 1 indicator').click();
   await inspect(page, 'reader-operator-account');
 });

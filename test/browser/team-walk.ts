@@ -1,10 +1,10 @@
 /** The walk through the pages of members: invited by mail, given roles, made the owner, and removed. */
 import type { Page } from 'playwright-core';
 import { type AccountPagesHarness, PASSWORD } from '../gateway/commerce/pages/harness.ts';
-import { inspect, signInHere, walker } from './page-checks.ts';
+import { signInHere, walker } from './page-checks.ts';
 
 export async function walkTeam(harness: AccountPagesHarness, page: Page): Promise<void> {
-  const { button, link, heading, go } = walker(page, harness.url);
+  const { go, press, open, shows, heading, fill } = walker(page, harness.url);
   const owner = await harness.customer('Gus and friends');
   const guest = 'guest@example.org';
   const signIn = async (email: string): Promise<void> => {
@@ -15,59 +15,47 @@ export async function walkTeam(harness: AccountPagesHarness, page: Page): Promis
   };
   await signIn(owner.email);
   await go('/account/members');
-  await page.getByLabel('E-mail address').fill(guest);
+  await fill({ 'E-mail address': guest });
   await page.locator('form[action$="/invite"] select').selectOption('viewer');
   const mail = harness.mailbox.next(guest);
-  await button('Invite').click();
-  await page.getByText('guest@example.org is invited.').waitFor();
-  await inspect(page, 'account-members-invited');
+  await press('Invite');
+  await shows('guest@example.org is invited.', 'account-members-invited');
   const invitation = String((await mail).link);
   await page.context().clearCookies();
-  await page.goto(invitation);
-  await inspect(page, 'account-invitation');
-  await page.getByLabel('Your name').fill('Ida');
-  await page.getByLabel('Password').fill(PASSWORD);
-  await button('Accept').click();
-  await heading('You are a member now');
-  await inspect(page, 'account-invitation-accepted');
-  await page.goto(invitation);
-  await heading('This invitation is no longer valid');
-  await inspect(page, 'account-invitation-invalid');
+  await go(invitation, 'account-invitation');
+  await fill({ 'Your name': 'Ida', Password: PASSWORD });
+  await press('Accept');
+  await heading('You are a member now', 'account-invitation-accepted');
+  await go(invitation);
+  await heading('This invitation is no longer valid', 'account-invitation-invalid');
 
   await signIn(guest);
-  await go('/account/members');
-  await inspect(page, 'account-members-viewer');
-  await link('Leave').click();
-  await inspect(page, 'account-members-leave');
-  await go('/account/accounts');
-  await inspect(page, 'account-accounts');
+  await go('/account/members', 'account-members-viewer');
+  await open('Leave', 'account-members-leave');
+  await go('/account/accounts', 'account-accounts');
 
   await signIn(owner.email);
   await go('/account/members');
   await page.getByLabel('Role of guest@example.org').selectOption('developer');
-  await button(/^Change role/).click();
-  await page.getByText('guest@example.org is developer now.').waitFor();
-  await link(/^Remove/).click();
-  await inspect(page, 'account-member-remove');
-  await link('Cancel').click();
-  await link(/^Move ownership/).click();
-  await inspect(page, 'account-ownership-move');
-  await page.getByLabel('Your password').fill(PASSWORD);
-  await button('Move ownership').click();
-  await page.getByText(`${guest} is the owner of the account now.`).waitFor();
+  await press(/^Change role/);
+  await shows('guest@example.org is developer now.');
+  await open(/^Remove/, 'account-member-remove');
+  await open('Cancel');
+  await open(/^Move ownership/, 'account-ownership-move');
+  await fill({ 'Your password': PASSWORD });
+  await press('Move ownership');
+  await shows(`${guest} is the owner of the account now.`);
 
   await signIn(guest);
   await go('/account/members');
-  await link(/^Remove/).click();
-  await button('Remove').click();
-  await page.getByText(`${owner.email} is removed.`).waitFor();
+  await open(/^Remove/);
+  await press('Remove');
+  await shows(`${owner.email} is removed.`);
 
   await page.context().clearCookies();
   await go('/account/sign-in');
   await signInHere(page, owner.email, PASSWORD);
-  await page.getByText('You are a member of no account.').waitFor();
-  await inspect(page, 'account-accounts-none');
+  await shows('You are a member of no account.', 'account-accounts-none');
   await go('/account/profile');
-  await link('Erase your profile').click();
-  await inspect(page, 'account-profile-erase');
+  await open('Erase your profile', 'account-profile-erase');
 }
