@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { useAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { buildStarter } from '../shared-builds.ts';
 import { startSite, useBrowser } from './browser.ts';
@@ -151,24 +151,22 @@ it('a teacher with a phone and a slow network shows a class the map of years, an
   await page.close();
 });
 
-describe('somebody who does not see', () => {
-  it('hears what each part is, what a year holds, and what was chosen, by keys alone', async () => {
-    const page = await browser.context.newPage();
-    await page.goto(`${harness.url}/indicators/${ID}?countries=KEN,DEU`);
-    const tree = await page.locator('body').ariaSnapshot();
-    expect(tree.split('\n').filter((line) => UNNAMED.test(line))).toEqual([]);
-    for (const landmark of ['banner', 'main', 'contentinfo', 'search', 'navigation'] as const)
-      expect(await page.getByRole(landmark).count(), landmark).toBeGreaterThan(0);
-    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
-    for (const picture of await page.getByRole('img').all()) {
-      const text = await picture.locator('desc').textContent();
-      expect(text).toMatch(/\d.*Source: /s);
-    }
-    const lines = page.getByRole('slider', { name: /by year$/ });
-    await lines.focus();
-    await page.keyboard.press('ArrowLeft');
-    const said = await page.locator('.reading[aria-live=polite]:not(:empty)').innerText();
-    expect(said).toMatch(/^\d{4}\nKenya: [\d.]+\nGermany: [\d.]+$/);
-    await page.close();
-  });
+it('somebody who does not see hears what each part is, what a year holds, and what was chosen, by keys alone', async () => {
+  const page = await browser.context.newPage();
+  await page.goto(`${harness.url}/indicators/${ID}?countries=KEN,DEU`);
+  const tree = await page.locator('body').ariaSnapshot();
+  expect(tree.split('\n').filter((line) => UNNAMED.test(line))).toEqual([]);
+  for (const landmark of ['banner', 'main', 'contentinfo', 'search', 'navigation'] as const)
+    expect(await page.getByRole(landmark).count(), landmark).toBeGreaterThan(0);
+  expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+  for (const picture of await page.getByRole('img').all()) {
+    const text = await picture.locator('desc').textContent();
+    expect(text).toMatch(/\d.*Source: /s);
+  }
+  const lines = page.getByRole('slider', { name: /by year$/ });
+  await lines.focus();
+  await page.keyboard.press('ArrowLeft');
+  const said = await page.locator('.reading[aria-live=polite]:not(:empty)').innerText();
+  expect(said).toMatch(/^\d{4}\nKenya: [\d.]+\nGermany: [\d.]+$/);
+  await page.close();
 });

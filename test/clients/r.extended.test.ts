@@ -15,16 +15,14 @@ import { testDerivedReceipts, testReceipts, type Verify } from './receipt-suite.
 
 const [installed, wheel] = await Promise.all([installR(), installWheel()]);
 
-describe('the package', () => {
-  it('passes R CMD check as CRAN would run it, without error, warning or note', async () => {
-    // The manual needs LaTeX; whether CRAN has the name, and the time of day, are asked of other machines. qpdf would
-    // compress the PDF files of the archive, which has none.
-    const offline = { _R_CHECK_CRAN_INCOMING_: 'false', _R_CHECK_SYSTEM_CLOCK_: '0', R_QPDF: 'true' };
-    const words = ['CMD', 'check', '--as-cran', '--no-manual', installed.archive];
-    const options = { cwd: installed.directory, variables: { ...offline, ALMANAC_KEY: '' } };
-    const said = await run('R', words, options);
-    expect(said).toMatch(/^Status: OK$/m);
-  });
+it('the package passes R CMD check as CRAN would run it, without error, warning or note', async () => {
+  // The manual needs LaTeX; whether CRAN has the name, and the time of day, are asked of other machines. qpdf would
+  // compress the PDF files of the archive, which has none.
+  const offline = { _R_CHECK_CRAN_INCOMING_: 'false', _R_CHECK_SYSTEM_CLOCK_: '0', R_QPDF: 'true' };
+  const words = ['CMD', 'check', '--as-cran', '--no-manual', installed.archive];
+  const options = { cwd: installed.directory, variables: { ...offline, ALMANAC_KEY: '' } };
+  const said = await run('R', words, options);
+  expect(said).toMatch(/^Status: OK$/m);
 });
 
 describe('receipts', () => {
@@ -119,42 +117,40 @@ const service = await useService({
 });
 const owner = await service.account({ credits: 1_000_000 });
 
-describe('beside the other clients', () => {
-  it('has the same lock, the same figures to the bit, and the same revisions', async () => {
-    const settings = { ALMANAC_URL: service.url, ALMANAC_KEY: owner.key };
-    const lock = join(installed.directory, 'shared.lock');
-    await runR(installed, ['-e', `almanacdata::alm_lock('${lock}')`], settings);
-    const written = await readFile(lock, 'utf8');
-    const client = new Almanac({ key: owner.key, baseUrl: service.url });
-    expect(formatLock(await client.lock())).toBe(written);
-    const snapshot = await night([...HARD.slice(1), '1e23']);
-    await expect.poll(() => service.snapshots.current()?.id).toBe(snapshot);
+it('beside the other clients has the same lock, the same figures to the bit, and the same revisions', async () => {
+  const settings = { ALMANAC_URL: service.url, ALMANAC_KEY: owner.key };
+  const lock = join(installed.directory, 'shared.lock');
+  await runR(installed, ['-e', `almanacdata::alm_lock('${lock}')`], settings);
+  const written = await readFile(lock, 'utf8');
+  const client = new Almanac({ key: owner.key, baseUrl: service.url });
+  expect(formatLock(await client.lock())).toBe(written);
+  const snapshot = await night([...HARD.slice(1), '1e23']);
+  await expect.poll(() => service.snapshots.current()?.id).toBe(snapshot);
 
-    const script = join(PACKAGE, 'tests/service/what_changed.R');
-    const fromR = JSON.parse(await runR(installed, [script, lock], settings));
-    const words = [join(PYTHON, 'tests/what_changed.py'), lock];
-    const variables = { ...settings, PYTHONPATH: `${wheel.site}:${pythonPath(FRAMES)}` };
-    const fromPython = JSON.parse(await runPython(words, { cwd: installed.directory, variables }));
-    const pinned = parseLock(written);
-    const asked = [['atlas.cows', 'atlas.goats'], { countries: ['FRA', 'DEU'] }] as const;
-    const now = await client.data(...asked);
-    const then = await new Almanac({ key: owner.key, baseUrl: service.url, lock: pinned }).data(...asked);
-    const revisions = await client.revisions(now, { since: pinned });
-    for (const found of [fromR, fromPython])
-      expect([found.now, found.then, found.revisions]).toMatchObject([now.rows, then.rows, revisions.rows]);
-    expect(then.rows.map(({ value }) => value)).toContain(Number(HARD[0]));
-    expect(fromR.price).toBe(revisions.price);
+  const script = join(PACKAGE, 'tests/service/what_changed.R');
+  const fromR = JSON.parse(await runR(installed, [script, lock], settings));
+  const words = [join(PYTHON, 'tests/what_changed.py'), lock];
+  const variables = { ...settings, PYTHONPATH: `${wheel.site}:${pythonPath(FRAMES)}` };
+  const fromPython = JSON.parse(await runPython(words, { cwd: installed.directory, variables }));
+  const pinned = parseLock(written);
+  const asked = [['atlas.cows', 'atlas.goats'], { countries: ['FRA', 'DEU'] }] as const;
+  const now = await client.data(...asked);
+  const then = await new Almanac({ key: owner.key, baseUrl: service.url, lock: pinned }).data(...asked);
+  const revisions = await client.revisions(now, { since: pinned });
+  for (const found of [fromR, fromPython])
+    expect([found.now, found.then, found.revisions]).toMatchObject([now.rows, then.rows, revisions.rows]);
+  expect(then.rows.map(({ value }) => value)).toContain(Number(HARD[0]));
+  expect(fromR.price).toBe(revisions.price);
 
-    // The receipt that R keeps is read by the others, and theirs by R.
-    const keys = await client.keysDocument();
-    const kept = join(installed.directory, 'receipt.json');
-    const keeping = `almanacdata::alm_receipt('atlas.cows', 'FRA', 2000, file = '${kept}')`;
-    await runR(installed, ['-e', keeping], settings);
-    const receipt = await readFile(kept);
-    const { row } = await verifyReceipt(receipt, await client.keys());
-    expect(row).toMatchObject({ iso3: 'FRA', year: 2000 });
-    const own = { receipt: await client.receipt('atlas.goats', 'DEU', 2000), keys };
-    expect(await verifyWithR(installed, [own, { receipt, keys }])).toEqual(['accepted', 'accepted']);
-    expect(await verifyWithPackage(wheel, [own, { receipt, keys }])).toEqual(['accepted', 'accepted']);
-  });
+  // The receipt that R keeps is read by the others, and theirs by R.
+  const keys = await client.keysDocument();
+  const kept = join(installed.directory, 'receipt.json');
+  const keeping = `almanacdata::alm_receipt('atlas.cows', 'FRA', 2000, file = '${kept}')`;
+  await runR(installed, ['-e', keeping], settings);
+  const receipt = await readFile(kept);
+  const { row } = await verifyReceipt(receipt, await client.keys());
+  expect(row).toMatchObject({ iso3: 'FRA', year: 2000 });
+  const own = { receipt: await client.receipt('atlas.goats', 'DEU', 2000), keys };
+  expect(await verifyWithR(installed, [own, { receipt, keys }])).toEqual(['accepted', 'accepted']);
+  expect(await verifyWithPackage(wheel, [own, { receipt, keys }])).toEqual(['accepted', 'accepted']);
 });

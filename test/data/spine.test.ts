@@ -63,31 +63,25 @@ describe('countries.csv', () => {
   });
 });
 
-describe('topics', () => {
-  it('are 13, each with a name and one sentence', () => {
-    expect(topics.map(({ slug }) => slug)).toEqual([...TOPIC_SLUGS]);
-    for (const { name, description } of topics) {
-      expect(name).toMatch(/^[A-Z]/);
-      expect(description).toMatch(/^[A-Z][^.]*\.$/);
-    }
-  });
+it('topics are 13, each with a name and one sentence', () => {
+  expect(topics.map(({ slug }) => slug)).toEqual([...TOPIC_SLUGS]);
+  for (const { name, description } of topics) {
+    expect(name).toMatch(/^[A-Z]/);
+    expect(description).toMatch(/^[A-Z][^.]*\.$/);
+  }
 });
 
-describe('credit packs', () => {
-  it('are three in one currency, with a lower price a credit for larger packs', () => {
-    expect(packs).toHaveLength(3);
-    expect(new Set(packs.map(({ currency }) => currency)).size).toBe(1);
-    const each = packs.map(({ credits, price_minor }) => price_minor / credits);
-    expect(each).toEqual(each.toSorted((a, b) => b - a));
-  });
+it('credit packs are three in one currency, with a lower price a credit for larger packs', () => {
+  expect(packs).toHaveLength(3);
+  expect(new Set(packs.map(({ currency }) => currency)).size).toBe(1);
+  const each = packs.map(({ credits, price_minor }) => price_minor / credits);
+  expect(each).toEqual(each.toSorted((a, b) => b - a));
 });
 
-describe('provider definitions', () => {
-  it('name a licence, a credit line and the sources', () => {
-    for (const { id, licence, attribution, upstream } of providers.values()) {
-      expect(licence, id).not.toBe('');
-      expect(attribution, id).not.toBe('');
-      expect(upstream.length, id).toBeGreaterThan(0);
-    }
-  });
+it('provider definitions name a licence, a credit line and the sources', () => {
+  for (const { id, licence, attribution, upstream } of providers.values()) {
+    expect(licence, id).not.toBe('');
+    expect(attribution, id).not.toBe('');
+    expect(upstream.length, id).toBeGreaterThan(0);
+  }
 });

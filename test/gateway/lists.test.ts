@@ -62,13 +62,11 @@ describe('GET /v1/indicators/{indicator_id}', () => {
   });
 });
 
-describe('GET /v1/topics', () => {
-  test('the 13 topics in curated order with counts', async () => {
-    const { json } = await service.get('/v1/topics');
-    expect(json.data.map(({ slug }: { slug: string }) => slug)).toEqual(TOPIC_SLUGS);
-    for (const topic of json.data) expect(records.topicRecord.strict().safeParse(topic).success).toBe(true);
-    expect(json.meta).toEqual({ generated_at: '2026-11-20T02:00:00+00:00', count: 13 });
-  });
+test('GET /v1/topics the 13 topics in curated order with counts', async () => {
+  const { json } = await service.get('/v1/topics');
+  expect(json.data.map(({ slug }: { slug: string }) => slug)).toEqual(TOPIC_SLUGS);
+  for (const topic of json.data) expect(records.topicRecord.strict().safeParse(topic).success).toBe(true);
+  expect(json.meta).toEqual({ generated_at: '2026-11-20T02:00:00+00:00', count: 13 });
 });
 
 test.each(['/v1/topics', '/v1/meta/freshness', '/v1/meta/coverage'])(

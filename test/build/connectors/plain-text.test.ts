@@ -78,26 +78,22 @@ describe('a citation', () => {
   });
 });
 
-describe('a list', () => {
-  it('is split at semicolons, with URLs in turn', () => {
-    expect(listedSources('A; B', 'https://a.example/; https://b.example/')).toEqual([
-      { name: 'A', url: 'https://a.example/', note: null },
-      { name: 'B', url: 'https://b.example/', note: null },
-    ]);
-    expect(listedSources('A; B', 'https://a.example/').map(({ url }) => url)).toEqual([
-      ...['https://a.example/', 'https://a.example/'],
-    ]);
-  });
+it('a list is split at semicolons, with URLs in turn', () => {
+  expect(listedSources('A; B', 'https://a.example/; https://b.example/')).toEqual([
+    { name: 'A', url: 'https://a.example/', note: null },
+    { name: 'B', url: 'https://b.example/', note: null },
+  ]);
+  expect(listedSources('A; B', 'https://a.example/').map(({ url }) => url)).toEqual([
+    ...['https://a.example/', 'https://a.example/'],
+  ]);
 });
 
-describe('the fields of an entry', () => {
-  it('name one plain source alone, and several or a note beside it', () => {
-    const plain = { name: 'A', url: null, note: null };
-    expect(sourceFields([])).toEqual({ source: null, source_url: null });
-    expect(sourceFields([plain])).toEqual({ source: 'A', source_url: null });
-    expect(sourceFields([plain, { ...plain, name: null }])).toEqual({ source: 'A', source_url: null });
-    const noted = { ...plain, note: 'N' };
-    expect(sourceFields([noted])).toEqual({ source: 'A', source_url: null, sources: [noted] });
-    expect(sourceFields([plain, noted]).sources).toEqual([plain, noted]);
-  });
+it('the fields of an entry name one plain source alone, and several or a note beside it', () => {
+  const plain = { name: 'A', url: null, note: null };
+  expect(sourceFields([])).toEqual({ source: null, source_url: null });
+  expect(sourceFields([plain])).toEqual({ source: 'A', source_url: null });
+  expect(sourceFields([plain, { ...plain, name: null }])).toEqual({ source: 'A', source_url: null });
+  const noted = { ...plain, note: 'N' };
+  expect(sourceFields([noted])).toEqual({ source: 'A', source_url: null, sources: [noted] });
+  expect(sourceFields([plain, noted]).sources).toEqual([plain, noted]);
 });

@@ -160,24 +160,22 @@ describe('a finding that an operator decided', () => {
   });
 });
 
-describe('without Redis', () => {
-  it('a build obeys the decisions that were seen last, and an unreadable one does not count as none', async () => {
-    const redis = await startRedis();
-    try {
-      const client = await redis.connect();
-      await client.hset('decisions:providers', 'globe', JSON.stringify(provider(false)));
-      const seen = await loadDecisions(client, world.settings, silentLog);
-      expect(seen.providers.get('globe')).toEqual(provider(false));
-      expect(await loadDecisions(null, world.settings, silentLog)).toEqual(seen);
-      await client.hset('decisions:providers', 'globe', '{"enabled":"perhaps"}');
-      expect(await loadDecisions(client, world.settings, silentLog)).toEqual(seen);
-      const file = join(world.settings.LAKE_DIR, 'decisions.json');
-      expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ licences: {} });
-      await mkdir(world.settings.LAKE_DIR, { recursive: true });
-      await writeFile(file, '{"providers":{"globe":"no JSON"},"licences":{}}');
-      await expect(loadDecisions(null, world.settings, silentLog)).rejects.toThrow();
-    } finally {
-      await redis.stop();
-    }
-  });
+it('without Redis a build obeys the decisions that were seen last, and an unreadable one does not count as none', async () => {
+  const redis = await startRedis();
+  try {
+    const client = await redis.connect();
+    await client.hset('decisions:providers', 'globe', JSON.stringify(provider(false)));
+    const seen = await loadDecisions(client, world.settings, silentLog);
+    expect(seen.providers.get('globe')).toEqual(provider(false));
+    expect(await loadDecisions(null, world.settings, silentLog)).toEqual(seen);
+    await client.hset('decisions:providers', 'globe', '{"enabled":"perhaps"}');
+    expect(await loadDecisions(client, world.settings, silentLog)).toEqual(seen);
+    const file = join(world.settings.LAKE_DIR, 'decisions.json');
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ licences: {} });
+    await mkdir(world.settings.LAKE_DIR, { recursive: true });
+    await writeFile(file, '{"providers":{"globe":"no JSON"},"licences":{}}');
+    await expect(loadDecisions(null, world.settings, silentLog)).rejects.toThrow();
+  } finally {
+    await redis.stop();
+  }
 });

@@ -207,47 +207,41 @@ describe('a push that cannot be carried out', () => {
   });
 });
 
-describe('a push that is interrupted', () => {
-  it('before any of its writes leaves a target that a follower serves, and goes on when repeated', async () => {
-    await published.publish(edition(1));
-    await push(storage, target, KEEP);
-    const second = await published.publish(edition(2));
-    const origin = await HttpOrigin.start(directory);
-    const mirror = await mkdtemp(join(tmpdir(), 'alm-mirror-'));
-    const { client, follower } = followInto(mirror, origin.url, published.key.publicKey);
-    const whole = await mkdtemp(join(tmpdir(), 'alm-whole-'));
-    const writes = (await push(storage, new DirectoryTarget(whole), KEEP)).uploaded.objects;
-    let interrupted = 0;
-    for (;;) {
-      target.writesLeft = 1;
-      const ended = await push(storage, target, KEEP).catch((error: unknown) => error);
-      await follower.check();
-      expect(follower.fault).toBeNull();
-      if (!(ended instanceof Error)) break;
-      expect(ended).toBeInstanceOf(Interrupted);
-      interrupted += 1;
-    }
-    expect(interrupted).toBeGreaterThan(4);
-    expect(interrupted).toBeLessThan(writes + 4);
-    expect(await readFile(join(mirror, 'current'), 'utf8')).toBe(second);
-    expect(await filesOf(directory)).toEqual(await filesOf(published.directory));
-    await follower.close();
-    await client.close();
-    await origin.stop();
-    for (const one of [mirror, whole]) await rm(one, { recursive: true });
-  });
+it('a push that is interrupted before any of its writes leaves a target that a follower serves, and goes on when repeated', async () => {
+  await published.publish(edition(1));
+  await push(storage, target, KEEP);
+  const second = await published.publish(edition(2));
+  const origin = await HttpOrigin.start(directory);
+  const mirror = await mkdtemp(join(tmpdir(), 'alm-mirror-'));
+  const { client, follower } = followInto(mirror, origin.url, published.key.publicKey);
+  const whole = await mkdtemp(join(tmpdir(), 'alm-whole-'));
+  const writes = (await push(storage, new DirectoryTarget(whole), KEEP)).uploaded.objects;
+  let interrupted = 0;
+  for (;;) {
+    target.writesLeft = 1;
+    const ended = await push(storage, target, KEEP).catch((error: unknown) => error);
+    await follower.check();
+    expect(follower.fault).toBeNull();
+    if (!(ended instanceof Error)) break;
+    expect(ended).toBeInstanceOf(Interrupted);
+    interrupted += 1;
+  }
+  expect(interrupted).toBeGreaterThan(4);
+  expect(interrupted).toBeLessThan(writes + 4);
+  expect(await readFile(join(mirror, 'current'), 'utf8')).toBe(second);
+  expect(await filesOf(directory)).toEqual(await filesOf(published.directory));
+  await follower.close();
+  await client.close();
+  await origin.stop();
+  for (const one of [mirror, whole]) await rm(one, { recursive: true });
 });
 
-describe('a mirror', () => {
-  it('is neither built nor rolled back in', async () => {
-    const first = await published.publish(edition(1));
-    await published.publish(edition(2));
-    await published.write('.origin', 'https://storage.example\n');
-    await expect(storage.clean()).rejects.toThrow(
-      /follows https:\/\/storage.example: build and publish where/,
-    );
-    await expect(rollback(storage, { to: first, reason: null, now_ms: 0 })).rejects.toThrow(/follows https:/);
-  });
+it('a mirror is neither built nor rolled back in', async () => {
+  const first = await published.publish(edition(1));
+  await published.publish(edition(2));
+  await published.write('.origin', 'https://storage.example\n');
+  await expect(storage.clean()).rejects.toThrow(/follows https:\/\/storage.example: build and publish where/);
+  await expect(rollback(storage, { to: first, reason: null, now_ms: 0 })).rejects.toThrow(/follows https:/);
 });
 
 describe('the URL of a bucket', () => {

@@ -223,20 +223,18 @@ const anySeries = fc
   )
   .map(([provider, words, unit]): ConceptSeries => describeSeries(provider, words.join(' '), unit));
 
-describe('concept candidates', () => {
-  it('include every pair whose words match', () => {
-    fc.assert(
-      fc.property(fc.array(anySeries, { maxLength: 60 }), (series) => {
-        const brute = series.map((a, index) =>
-          [...series.keys()].filter((other) => {
-            const b = series[other];
-            return other > index && b !== undefined && compareWords(a, b) !== 'no';
-          }),
-        );
-        expect(conceptCandidates(series)).toEqual(brute);
-      }),
-    );
-  });
+it('concept candidates include every pair whose words match', () => {
+  fc.assert(
+    fc.property(fc.array(anySeries, { maxLength: 60 }), (series) => {
+      const brute = series.map((a, index) =>
+        [...series.keys()].filter((other) => {
+          const b = series[other];
+          return other > index && b !== undefined && compareWords(a, b) !== 'no';
+        }),
+      );
+      expect(conceptCandidates(series)).toEqual(brute);
+    }),
+  );
 });
 
 const COUNTRIES = 200;
@@ -319,18 +317,16 @@ const anyColumn = fc.oneof(
     ),
 );
 
-describe('Spearman', () => {
-  it('equals the naive computation on any two columns, ties and gaps included, and counts common countries', () => {
-    const spearman = new Spearman(COLUMN_LENGTH);
-    fc.assert(
-      fc.property(anyColumn, anyColumn, (a, b) => {
-        const [x, y] = [sortByValue(Float64Array.from(a)), sortByValue(Float64Array.from(b))];
-        const compared = spearman.compare(x, y);
-        expect(compared.rho).toBeCloseTo(naiveRho(a, b), 12);
-        expect(compared).toEqual(spearman.compare(y, x));
-        const both = a.filter((one, index) => !Number.isNaN(one) && !Number.isNaN(b[index] ?? 0));
-        expect(compared.common).toBe(both.length);
-      }),
-    );
-  });
+it('Spearman equals the naive computation on any two columns, ties and gaps included, and counts common countries', () => {
+  const spearman = new Spearman(COLUMN_LENGTH);
+  fc.assert(
+    fc.property(anyColumn, anyColumn, (a, b) => {
+      const [x, y] = [sortByValue(Float64Array.from(a)), sortByValue(Float64Array.from(b))];
+      const compared = spearman.compare(x, y);
+      expect(compared.rho).toBeCloseTo(naiveRho(a, b), 12);
+      expect(compared).toEqual(spearman.compare(y, x));
+      const both = a.filter((one, index) => !Number.isNaN(one) && !Number.isNaN(b[index] ?? 0));
+      expect(compared.common).toBe(both.length);
+    }),
+  );
 });

@@ -152,21 +152,19 @@ describe('twins', () => {
   });
 });
 
-describe('a series of a concept', () => {
-  it('takes topic, direction, projected rule and the preferred series from it, and is related to its twins', async () => {
-    for (const provider of PROVIDERS) {
-      const { data } = (await world.body(`routes/indicators/${provider}.use.json`)) as {
-        data: { coverage: object; related: { id: string; relation: string }[] };
-      };
-      expect(data).toMatchObject({
-        topic: 'energy',
-        higher_is_better: false,
-        preferred: provider === 'beacon',
-        coverage: { latest_year: FIRST_FORECAST - 1, yr_max: 2019 },
-      });
-      const others = PROVIDERS.filter((one) => one !== provider).map((one) => `${one}.use`);
-      const same = data.related.filter(({ relation }) => relation === 'same_concept').map(({ id }) => id);
-      expect(same.toSorted()).toEqual(others.toSorted());
-    }
-  });
+it('a series of a concept takes topic, direction, projected rule and the preferred series from it, and is related to its twins', async () => {
+  for (const provider of PROVIDERS) {
+    const { data } = (await world.body(`routes/indicators/${provider}.use.json`)) as {
+      data: { coverage: object; related: { id: string; relation: string }[] };
+    };
+    expect(data).toMatchObject({
+      topic: 'energy',
+      higher_is_better: false,
+      preferred: provider === 'beacon',
+      coverage: { latest_year: FIRST_FORECAST - 1, yr_max: 2019 },
+    });
+    const others = PROVIDERS.filter((one) => one !== provider).map((one) => `${one}.use`);
+    const same = data.related.filter(({ relation }) => relation === 'same_concept').map(({ id }) => id);
+    expect(same.toSorted()).toEqual(others.toSorted());
+  }
 });

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   breaksOf,
   derive,
@@ -190,31 +190,29 @@ function historyOf({ rows: all, found: breaks }: Pick<Given, 'rows' | 'found'>, 
   return { years, figures, breaks: breaksOf(iso3, { years, figures }, breaks) };
 }
 
-describe('generated histories', () => {
-  test('values, reasons, statuses and marks are those of the naive computation', () => {
-    const seen = new Set<string | null>();
-    fc.assert(
-      fc.property(given, chain, (all, words) => {
-        for (const iso3 of COUNTRIES) {
-          const derived = underChain(parsed(words.join()), {
-            history: historyOf(all, iso3),
-            whole: toGroup(all.whole.map((row) => [row.year, row.value, row.projected, row.reason])),
-            divisor: all.divisor ? historyOf(all.divisor, iso3) : undefined,
-            scales: { series: all.scale, divisor: all.divisor?.scale ?? 0 },
-          });
-          const scaled = words.includes('per_head') ? all : { ...all, scale: 0 };
-          for (const [at, { value, ...marks }] of derived.figures.entries()) {
-            const cell = derivedCell(scaled, words, iso3, derived.years[at] ?? 0);
-            expect(marks).toEqual({ reason: cell?.reason, status: cell?.status, projected: cell?.projected });
-            expect([words, value, cell?.value]).toSatisfy(() =>
-              isSame(words.join(), value, cell?.value ?? null),
-            );
-            seen.add(marks.reason);
-          }
+test('generated histories values, reasons, statuses and marks are those of the naive computation', () => {
+  const seen = new Set<string | null>();
+  fc.assert(
+    fc.property(given, chain, (all, words) => {
+      for (const iso3 of COUNTRIES) {
+        const derived = underChain(parsed(words.join()), {
+          history: historyOf(all, iso3),
+          whole: toGroup(all.whole.map((row) => [row.year, row.value, row.projected, row.reason])),
+          divisor: all.divisor ? historyOf(all.divisor, iso3) : undefined,
+          scales: { series: all.scale, divisor: all.divisor?.scale ?? 0 },
+        });
+        const scaled = words.includes('per_head') ? all : { ...all, scale: 0 };
+        for (const [at, { value, ...marks }] of derived.figures.entries()) {
+          const cell = derivedCell(scaled, words, iso3, derived.years[at] ?? 0);
+          expect(marks).toEqual({ reason: cell?.reason, status: cell?.status, projected: cell?.projected });
+          expect([words, value, cell?.value]).toSatisfy(() =>
+            isSame(words.join(), value, cell?.value ?? null),
+          );
+          seen.add(marks.reason);
         }
-      }),
-      { numRuns: 400 },
-    );
-    expect([...seen].sort()).toEqual([null, ...REASONS].sort());
-  });
+      }
+    }),
+    { numRuns: 400 },
+  );
+  expect([...seen].sort()).toEqual([null, ...REASONS].sort());
 });

@@ -26,17 +26,15 @@ describe('a picture', () => {
   });
 });
 
-describe('a map', () => {
-  test('says the figures of any year, of a series that may only be shown those of the latest', async () => {
-    const latest = await service.get(`${OPEN}/map.svg`);
-    const earlier = await service.get(`${OPEN}/map.svg?year=2015`);
-    expect(latest.text).toContain('<title>Kenya: ');
-    expect(earlier.status).toBe(200);
-    expect(earlier.text).toContain('<title>Kenya: ');
-    const shown = await service.get('/indicators/gamma.reserves/map.svg?year=2018');
-    expect(shown.status).toBe(200);
-    expect(shown.text).not.toContain('<title>');
-  });
+test('a map says the figures of any year, of a series that may only be shown those of the latest', async () => {
+  const latest = await service.get(`${OPEN}/map.svg`);
+  const earlier = await service.get(`${OPEN}/map.svg?year=2015`);
+  expect(latest.text).toContain('<title>Kenya: ');
+  expect(earlier.status).toBe(200);
+  expect(earlier.text).toContain('<title>Kenya: ');
+  const shown = await service.get('/indicators/gamma.reserves/map.svg?year=2018');
+  expect(shown.status).toBe(200);
+  expect(shown.text).not.toContain('<title>');
 });
 
 describe('lines', () => {

@@ -58,30 +58,26 @@ describe('an invitation', () => {
   });
 });
 
-describe('a role that changes', () => {
-  it('removing ends access, also to a page that was just shown, and asks about the keys', async () => {
-    const ann = await harness.customer('Ann');
-    for (const [keys, status] of [
-      ['revoke', 401],
-      ['keep', 200],
-    ] as const) {
-      const guest = await harness.guest(ann, 'developer');
-      const { key } = await harness.makeKey({ ...ann, visitor: guest.visitor });
-      const form = hiddenTokens(await guest.visitor.get('/account/keys'));
-      const path = `${MEMBERS}/${guest.person_id}/remove`;
-      expect(wordsOf(await ann.visitor.get(path))).toContain(
-        '1 active key and 0 feed links made by this person',
-      );
-      expect((await ann.visitor.submit(path, path, { keys })).status).toBe(303);
-      expect((await harness.call(key, '/v1/ping')).status).toBe(status);
-      expect((await guest.visitor.get('/account/keys')).location).toBe('/account/accounts');
-      expect((await guest.visitor.post('/account/keys', form)).status).toBe(403);
-      expect(wordsOf(await guest.visitor.get('/account/accounts'))).toContain(
-        'You are a member of no account',
-      );
-      expect(JSON.parse((await guest.visitor.get('/account/summary')).html)).toEqual({});
-    }
-  });
+it('a role that changes removing ends access, also to a page that was just shown, and asks about the keys', async () => {
+  const ann = await harness.customer('Ann');
+  for (const [keys, status] of [
+    ['revoke', 401],
+    ['keep', 200],
+  ] as const) {
+    const guest = await harness.guest(ann, 'developer');
+    const { key } = await harness.makeKey({ ...ann, visitor: guest.visitor });
+    const form = hiddenTokens(await guest.visitor.get('/account/keys'));
+    const path = `${MEMBERS}/${guest.person_id}/remove`;
+    expect(wordsOf(await ann.visitor.get(path))).toContain(
+      '1 active key and 0 feed links made by this person',
+    );
+    expect((await ann.visitor.submit(path, path, { keys })).status).toBe(303);
+    expect((await harness.call(key, '/v1/ping')).status).toBe(status);
+    expect((await guest.visitor.get('/account/keys')).location).toBe('/account/accounts');
+    expect((await guest.visitor.post('/account/keys', form)).status).toBe(403);
+    expect(wordsOf(await guest.visitor.get('/account/accounts'))).toContain('You are a member of no account');
+    expect(JSON.parse((await guest.visitor.get('/account/summary')).html)).toEqual({});
+  }
 });
 
 describe('somebody in several accounts', () => {
