@@ -13,7 +13,7 @@ import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import type { ConceptMember } from '../../data/curated/concepts.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
-import type { IndicatorRecord, IndicatorTwin } from '../../data/schema/records.ts';
+import type { IndicatorRecord, IndicatorTwin, ObservationRow } from '../../data/schema/records.ts';
 import { type ConceptLink, observationsFile } from '../../data/schema/snapshot.ts';
 import { useDirectory } from '../after-tests.ts';
 import { expectRows, withoutEmptyCells } from '../build/fakes/expected-rows.ts';
@@ -32,15 +32,6 @@ const TRAP = 'EN.ATM.CO2E.PC.DS57';
 const OLD_CODES: Record<string, string> = {
   ...{ ADO: 'AND', IMY: 'IMN', KSV: 'XKX', ROM: 'ROU', TMP: 'TLS', WBG: 'PSE', ZAR: 'COD' },
 };
-
-interface DataRow {
-  iso3: string;
-  year: number;
-  value: number | null;
-  ci_lo: number | null;
-  ci_hi: number | null;
-  projected: boolean;
-}
 
 const isoOf = ({ iso3 }: { iso3: string }): string => iso3;
 
@@ -206,7 +197,7 @@ describeWithMirror('all providers of the mirror', (mirror) => {
         .filter(({ iso3 }) => served.has(iso3))
         .map((row) => [row.iso3, row.year, row.value, row.low, row.high, row.year >= from].join(' '));
       const { json: answer } = await flipped.get(`/v1/data?indicator=${id}`, { key: account.key });
-      const rows: DataRow[] = answer.data;
+      const rows: ObservationRow[] = answer.data;
       const given = rows.map((row) =>
         [row.iso3, row.year, row.value, row.ci_lo, row.ci_hi, row.projected].join(' '),
       );

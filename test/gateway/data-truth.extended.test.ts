@@ -3,8 +3,10 @@
  * doubles; ranks against a computation of their own; CSV against JSON. Nothing is sampled; only what curated bounds
  * exclude is left out.
  */
+
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ObservationRow } from '../../data/schema/records.ts';
 import { useDirectory } from '../after-tests.ts';
 import { describeWithMirror } from '../mirror.ts';
 import { buildOpenedGapminder } from '../opened-gapminder.ts';
@@ -16,14 +18,6 @@ import { listSeries, rankObservations, readObservations, readPlaces } from './up
 const ROOT = new URL('../..', import.meta.url).pathname;
 /** A series whose values are no numbers. */
 const NOT_NUMERIC = 'income_mountains';
-
-interface Row {
-  iso3: string;
-  year: number;
-  value: number | null;
-  rank: number | null;
-  projected: boolean;
-}
 
 interface RankingRow {
   iso3: string;
@@ -69,7 +63,7 @@ describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
     const id = `gapminder.${slug}`;
     const { data: record } = (await service.get(`/v1/indicators/${id}`)).json;
     const answer = await get(`/v1/data?indicator=${id}`);
-    const rows: Row[] = answer.json.data;
+    const rows: ObservationRow[] = answer.json.data;
     const figures = readObservations(file, slug, places, served).filter(withinBounds(bounds, slug));
     expect(rows.length).toBe(figures.length);
     const ranks = rankObservations(figures, record.higher_is_better === false);
@@ -104,7 +98,7 @@ describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
 });
 
 /** The CSV that the JSON rows say. */
-function toCsv(id: string, rows: Row[]): string {
+function toCsv(id: string, rows: ObservationRow[]): string {
   const lines = rows.map(
     ({ iso3, year, value, rank, projected }) =>
       `${id},${iso3},${year},${value ?? ''},,,${rank ?? ''},${projected}\r\n`,

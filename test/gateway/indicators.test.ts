@@ -1,6 +1,8 @@
 /** GET /indicators: every parameter, order, default and bound of its tables. */
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { IndicatorRecord } from '../../data/schema/records.ts';
 import { INDICATORS } from './fixture-data.ts';
 import { codeOf, useService } from './service.ts';
 
@@ -22,20 +24,10 @@ const NAME_ORDER = [
   'beta.long_series', // Zeta long series
 ];
 
-interface Listed {
-  id: string;
-  name: string;
-  description: string | null;
-  topic: string;
-  featured: boolean;
-  provider: { id: string };
-  coverage: { n_countries: number; latest_year: number | null; yr_max: number | null } | null;
-}
-
 const list = async (query: string) => (await service.get(`/v1/indicators?${query}`)).json;
 const ids = async (query: string): Promise<string[]> =>
   (await list(query)).data.map(({ id }: { id: string }) => id);
-const { data: catalogue }: { data: Listed[] } = await list('');
+const { data: catalogue }: { data: IndicatorRecord[] } = await list('');
 
 describe('the complete catalogue', () => {
   test('is returned whole, by name, without filter and limit', async () => {
@@ -61,12 +53,13 @@ describe('the complete catalogue', () => {
   });
 });
 
-const hasProjections = ({ coverage }: Listed): boolean =>
+const hasProjections = ({ coverage }: IndicatorRecord): boolean =>
   (coverage?.yr_max ?? 0) > (coverage?.latest_year ?? 0);
-const placeInTopic = ({ id }: Listed): number => INDICATORS.find((one) => one.id === id)?.topic_order ?? 1000;
+const placeInTopic = ({ id }: IndicatorRecord): number =>
+  INDICATORS.find((one) => one.id === id)?.topic_order ?? 1000;
 const folded = (text: string): string => text.normalize('NFC').toLowerCase();
 /** Of what sorts, and its default direction. */
-const SORTS: Record<string, [(record: Listed) => number | string | null, 'asc' | 'desc']> = {
+const SORTS: Record<string, [(record: IndicatorRecord) => number | string | null, 'asc' | 'desc']> = {
   name: [({ name }) => catalogue.findIndex((one) => one.name === name), 'asc'],
   coverage: [({ coverage }) => coverage?.n_countries ?? null, 'desc'],
   latest: [({ coverage }) => coverage?.latest_year ?? null, 'desc'],
@@ -75,7 +68,7 @@ const SORTS: Record<string, [(record: Listed) => number | string | null, 'asc' |
 };
 
 /** The name starts with the phrase, it holds every word, or name, id and description do; undefined: they do not. */
-function relevance({ id, name, description }: Listed, q: string): number | undefined {
+function relevance({ id, name, description }: IndicatorRecord, q: string): number | undefined {
   const words = folded(q).split(' ');
   if (folded(name).startsWith(folded(q))) return 0;
   if (words.every((word) => folded(name).includes(word))) return 1;
@@ -85,7 +78,7 @@ function relevance({ id, name, description }: Listed, q: string): number | undef
 }
 
 /** The nulls last in both directions; ties stay in the order of the catalogue, or of the topic. */
-function sorted(records: Listed[], sort: string, dir: string | undefined): Listed[] {
+function sorted(records: IndicatorRecord[], sort: string, dir: string | undefined): IndicatorRecord[] {
   const [key, defaultDir] = SORTS[sort] ?? [() => null, 'asc'];
   const sign = (dir ?? defaultDir) === 'asc' ? 1 : -1;
   return records.toSorted((a, b) => {

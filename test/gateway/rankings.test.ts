@@ -1,17 +1,14 @@
 /** GET /rankings/{indicator}: its rows, its years, its refusals. */
+
 import { describe, expect, test } from 'vitest';
+import type { ObservationRow } from '../../data/schema/records.ts';
 import { codeOf, useService } from './service.ts';
 
 const service = await useService();
 const owner = await service.account();
 
 const get = (path: string) => service.get(`/v1/rankings/${path}`, { key: owner.key });
-interface Row {
-  rank: number | null;
-  iso3: string;
-  value: number | null;
-}
-const brief = (rows: Row[]) => rows.map(({ rank, iso3, value }) => [rank, iso3, value]);
+const brief = (rows: ObservationRow[]) => rows.map(({ rank, iso3, value }) => [rank, iso3, value]);
 
 describe('rows', () => {
   test('every country: measured ones by rank then name, then the others by name', async () => {

@@ -6,20 +6,11 @@ import { describe, expect, it } from 'vitest';
 import { ProviderLake } from '../../build/lake/provider-lake.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
-import type { IndicatorRecord } from '../../data/schema/records.ts';
+import type { IndicatorRecord, ObservationRow } from '../../data/schema/records.ts';
 import { buildStarter } from '../shared-builds.ts';
 import { readStarterManifest } from '../starter-manifest.ts';
 import { expectComputedAsPrerendered, openBothWays } from './computed-bodies.ts';
 import { useService } from './service.ts';
-
-interface Row {
-  iso3: string;
-  year: number;
-  value: number | null;
-  ci_lo: number | null;
-  ci_hi: number | null;
-  projected: boolean;
-}
 
 const manifest = readStarterManifest();
 
@@ -28,7 +19,7 @@ const service = await useService({ snapshots: built.snapshots });
 const { key } = await service.account({ credits: 10_000_000 });
 const records: IndicatorRecord[] = (await service.get('/v1/indicators')).json.data;
 
-const rowsOf = async (query: string): Promise<Row[]> =>
+const rowsOf = async (query: string): Promise<ObservationRow[]> =>
   (await service.get(`/v1/data?${query}`, { key })).json.data;
 
 describe('the starter data, served', () => {

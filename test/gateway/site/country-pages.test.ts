@@ -1,15 +1,14 @@
 /** Pages of countries and comparisons of them: every figure is that of the API, and what is not there is named. */
 import { describe, expect, test } from 'vitest';
-import type { CountryDetail, IndicatorRecord, TopicItem } from '../../../data/schema/records.ts';
+import type {
+  CountryDetail,
+  IndicatorRecord,
+  ObservationRow,
+  TopicItem,
+} from '../../../data/schema/records.ts';
 import { dateText } from '../../../gateway/site/figures.ts';
 import { useService } from '../service.ts';
 import { figuresIn, linksOf, sectionOf, tableIn, textOf, valuesByYear, valuesOf } from './page-text.ts';
-
-interface Row {
-  iso3: string;
-  year: number;
-  value: number | null;
-}
 
 interface Group {
   id: string;
@@ -214,7 +213,7 @@ describe('/compare', () => {
     const isOpen = ({ access_tier }: IndicatorRecord) => access_tier === 'open';
     const shownFor = async (pair: readonly IndicatorRecord[]): Promise<string> =>
       (await service.get(`/compare?countries=${five}&indicators=${pair.map(({ id }) => id)}`)).text;
-    const rowsFor = async ({ id }: IndicatorRecord, query: string): Promise<Row[]> =>
+    const rowsFor = async ({ id }: IndicatorRecord, query: string): Promise<ObservationRow[]> =>
       (await service.get(`/v1/data?indicator=${id}&${query}`, { key: key.key })).json.data;
 
     test('has the figures of lines as tables, where series are open', async () => {

@@ -1,5 +1,7 @@
 /** `/indicators/{indicator_id}`: figures, prices and texts are those of the API. */
+
 import { describe, expect, test } from 'vitest';
+import type { ObservationRow } from '../../../data/schema/records.ts';
 import { readFrozenCall } from '../../../gateway/api/core/feeds.ts';
 import {
   columnsOf,
@@ -23,11 +25,6 @@ const page = async (path: string): Promise<string> => {
   expect([path, status]).toEqual([path, 200]);
   return text;
 };
-
-interface Row {
-  iso3: string;
-  value: number | null;
-}
 
 interface RankingRow {
   rank: number | null;
@@ -239,7 +236,8 @@ describe('the lines', () => {
         .json;
       expect(valuesOf(table)).toEqual(valuesByYear(data, codes));
       expect(textOf(table)).toContain('Life expectancy, years, by year');
-      const isShown = (code: string) => data.some(({ iso3, value }: Row) => iso3 === code && value !== null);
+      const isShown = (code: string) =>
+        data.some(({ iso3, value }: ObservationRow) => iso3 === code && value !== null);
       expect(columnsOf(table)).toHaveLength(1 + codes.filter(isShown).length);
     }
   });

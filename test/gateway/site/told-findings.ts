@@ -1,15 +1,8 @@
 /** Holds what the home page tells of an edition to the rows of the API: each sentence is recomputed, and so are the rules of choice. */
 import { expect } from 'vitest';
-import type { IndicatorRecord } from '../../../data/schema/records.ts';
+import type { IndicatorRecord, ObservationRow } from '../../../data/schema/records.ts';
 import { figureText } from '../../../gateway/site/figures.ts';
 import { sectionOf, textOf, valuesOf } from './page-text.ts';
-
-interface Row {
-  iso3: string;
-  year: number;
-  value: number | null;
-  projected: boolean;
-}
 
 /** Asks the API. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is that of the operation, which the service's own check holds
@@ -18,7 +11,7 @@ export type Ask = (path: string) => Promise<any>;
 interface Told {
   id: string;
   sentence: string;
-  rows: readonly Row[];
+  rows: readonly ObservationRow[];
   /** ISO3 by name. */
   codes: ReadonlyMap<string, string>;
 }
@@ -41,7 +34,7 @@ export async function checkHome(
     const sentence = textOf(/<p>(.*?)<\/p>/s.exec(card)?.[1] ?? '');
     topics.add(await expectTold(ask, id));
     const { data } = await ask(`/v1/data?indicator=${id}`);
-    const rows = (data as Row[]).filter(({ value, projected }) => value !== null && !projected);
+    const rows = (data as ObservationRow[]).filter(({ value, projected }) => value !== null && !projected);
     kinds.push(expectTrue({ id, sentence, rows, codes }, populous));
     expect(card).toMatch(/<svg class="chart.*<path/s);
     expectTable(card, rows);
@@ -51,7 +44,7 @@ export async function checkHome(
 }
 
 /** The table below lines has every figure of the places, the newest year first. A map has none. */
-function expectTable(card: string, rows: readonly Row[]): void {
+function expectTable(card: string, rows: readonly ObservationRow[]): void {
   const places = /countries=([A-Z,]+)/.exec(card)?.[1]?.split(',') ?? [];
   const newest = Number(/<th scope="row">(\d+)</.exec(card)?.[1] ?? Infinity);
   const drawn = rows

@@ -1,8 +1,10 @@
 /** Whole files and the catalogue database, read over HTTP by software of others, at their own address. */
+
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import type { ObservationRow } from '../../../../data/schema/records.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { HTTP_READERS, installPackages, pythonPath } from '../../../python-packages.ts';
 import { buildStarter } from '../../../shared-builds.ts';
@@ -20,12 +22,6 @@ const run = promisify(execFile);
 
 type Row = [iso3: string, year: number, value: number | null, other: number | null];
 
-interface Observation {
-  iso3: string;
-  year: number;
-  value: number | null;
-}
-
 const DATABASE = '/v1/almanac.duckdb';
 const FILES = IDS.map((id) => `/v1/files/${id}.parquet`);
 const BUNDLE = '/v1/bundles/world-bank.parquet';
@@ -37,7 +33,7 @@ const service = await useService({ snapshots, settings: { PUBLIC_URL: proxy.url 
 proxy.port = service.port;
 const reader = await service.account({ credits: 1_000_000 });
 const [first, second] = await Promise.all(
-  IDS.map(async (id): Promise<Observation[]> => {
+  IDS.map(async (id): Promise<ObservationRow[]> => {
     const { json } = await service.get(`/v1/data?indicator=${id}`, { key: reader.key });
     return json.data;
   }),
