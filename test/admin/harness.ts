@@ -2,6 +2,7 @@
  * The operator area for a test file: a real Redis, the fixture snapshot, a gateway with the area mounted on a free port,
  * and a client that keeps cookies and reads forms like a browser without scripts.
  */
+
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +15,7 @@ import { readSettings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import type { Admission } from '../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../gateway/api/metering/redis-metering.ts';
-import { SnapshotStore } from '../../gateway/api/snapshot/editions/store.ts';
+import type { SnapshotStore } from '../../gateway/api/snapshot/editions/store.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
 import { Archive } from '../../gateway/commerce/history/archive.ts';
@@ -27,6 +28,7 @@ import { PrivacyRequestStore } from '../../gateway/commerce/privacy/request-stor
 import { stopAfterTests } from '../after-tests.ts';
 import { SOURCE } from '../gateway/api/metering/harness.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
+import { openSnapshots } from '../gateway/open-snapshots.ts';
 import { type RedisOptions, silentLog, startRedis, type TestRedis } from '../redis.ts';
 
 /** A moment in the middle of a UTC day. */
@@ -112,13 +114,7 @@ export async function startAdminOn(
     ...{ LOG_LEVEL: 'silent', VAR_DIR: directory, SNAPSHOT_DIR: directory },
     ...settings,
   });
-  const snapshots = await SnapshotStore.open({
-    directory: known.SNAPSHOT_DIR,
-    pollMs: 100_000,
-    hotCacheMb: 4,
-    queryTimeoutMs: 5_000,
-    log: silentLog,
-  });
+  const snapshots = await openSnapshots(known.SNAPSHOT_DIR);
   const metering = new RedisMetering({ redis: client, settings: known, now, log: silentLog });
   const archive = new Archive(known.ARCHIVE_DIR);
   const accounts = new AccountStore({

@@ -5,12 +5,12 @@ import { setTimeout } from 'node:timers/promises';
 import { Reconciler } from '../../admin/reconcile/reconciler.ts';
 import { runArchive } from '../../build/archive/run-archive.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { SnapshotStore } from '../../gateway/api/snapshot/editions/store.ts';
 import { startFakeUpstream } from '../build/fakes/server.ts';
 import { cells, type Series, World } from '../build/world.ts';
 import { call } from '../gateway/api/mcp/mcp-client.ts';
 import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/commerce/pages/fake-stripe.ts';
 import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { openSnapshots } from '../gateway/open-snapshots.ts';
 import { Service } from '../gateway/service.ts';
 import { keysMatching, silentLog } from '../redis.ts';
 import type { Coverage } from './coverage.ts';
@@ -71,9 +71,7 @@ async function measureData(coverage: Coverage): Promise<Journey[]> {
   };
   await night(0);
   const directory = world.settings.SNAPSHOT_DIR;
-  const store = await SnapshotStore.open({
-    ...{ directory, pollMs: POLL_MS, hotCacheMb: 4, queryTimeoutMs: 5_000, log: silentLog },
-  });
+  const store = await openSnapshots(directory);
   const figure = await coverage.filesOf(async (turn) => {
     const before = store.current()?.id;
     await night(turn + 1);

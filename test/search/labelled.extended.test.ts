@@ -1,9 +1,10 @@
 /** What `docs/search.md` says of the labelled phrases, on the catalogue of the mirror. */
+
 import { readFileSync } from 'node:fs';
-import { pino } from 'pino';
 import { beforeAll, expect, test } from 'vitest';
 import { findSeries } from '../../gateway/api/operations/operations.ts';
-import { type Edition, SnapshotStore } from '../../gateway/api/snapshot/snapshot.ts';
+import type { Edition } from '../../gateway/api/snapshot/snapshot.ts';
+import { openSnapshots } from '../gateway/open-snapshots.ts';
 import { describeWithMirror } from '../mirror.ts';
 import { buildMirror } from '../shared-builds.ts';
 
@@ -34,15 +35,7 @@ describeWithMirror('the labelled phrases', (mirror) => {
   let edition: Edition;
   beforeAll(async () => {
     const { snapshots } = await buildMirror(mirror);
-    const store = await SnapshotStore.open({
-      ...{
-        directory: snapshots,
-        log: pino({ level: 'silent' }),
-        hotCacheMb: 16,
-        queryTimeoutMs: 10_000,
-        pollMs: 60_000,
-      },
-    });
+    const store = await openSnapshots(snapshots);
     const current = store.current();
     if (current === null) throw new Error('nothing is published');
     edition = current;

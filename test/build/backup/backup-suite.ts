@@ -15,9 +15,9 @@ import { readSettings } from '../../../data/runtime/settings.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { createMetrics } from '../../../gateway/api/http/server/metrics.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../../gateway/api/http/server/overload.ts';
-import { SnapshotStore } from '../../../gateway/api/snapshot/editions/store.ts';
 import { buildApp } from '../../../gateway/app.ts';
 import { createWorld, UNLIMITED, type World } from '../../gateway/api/metering/harness.ts';
+import { openSnapshots } from '../../gateway/open-snapshots.ts';
 import { flushRedis, keysMatching, silentLog } from '../../redis.ts';
 import {
   type BackupFixture,
@@ -126,9 +126,7 @@ export function describeBackup(name: string, start: Start): void {
       const settings = readSettings({ LOG_LEVEL: 'silent' });
       const { world, people } = place;
       const now = (): number => world.clock.ms;
-      const snapshots = await SnapshotStore.open({
-        ...{ directory: SNAPSHOT_DIR, pollMs: 1_000, hotCacheMb: 8, queryTimeoutMs: 10_000, log: silentLog },
-      });
+      const snapshots = await openSnapshots(SNAPSHOT_DIR);
       const { metering } = createWorld(redis, UNLIMITED);
       const app = buildApp({
         ...{ settings, metering, snapshots, now, log: silentLog, randomId: () => 'r' },

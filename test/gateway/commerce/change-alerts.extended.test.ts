@@ -4,15 +4,15 @@ import { afterAll, expect, it } from 'vitest';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { UsedIndicators } from '../../../gateway/api/metering/usage.ts';
-import { SnapshotStore } from '../../../gateway/api/snapshot/editions/store.ts';
 import {
   ChangeAlerts,
   type EditionDigest,
 } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
 import { Outbox } from '../../../gateway/commerce/notifications/outbox.ts';
-import { silentLog, useRedis } from '../../redis.ts';
+import { useRedis } from '../../redis.ts';
 import { createWorld, UNLIMITED } from '../api/metering/harness.ts';
 import { tellStory } from '../edition-story.ts';
+import { openSnapshots } from '../open-snapshots.ts';
 import { useService } from '../service.ts';
 
 interface Change {
@@ -28,8 +28,7 @@ const story = await tellStory();
 afterAll(() => story.world.remove());
 const { SNAPSHOT_DIR: directory } = story.world.settings;
 const service = await useService({ snapshots: directory });
-const options = { directory, pollMs: 100_000, hotCacheMb: 4, queryTimeoutMs: 5_000, log: silentLog };
-const snapshots = await SnapshotStore.open(options);
+const snapshots = await openSnapshots(directory);
 afterAll(() => snapshots.close());
 const redis = await useRedis();
 const world = createWorld(await redis.connect(), UNLIMITED);

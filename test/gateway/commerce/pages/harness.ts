@@ -13,7 +13,6 @@ import { vi } from 'vitest';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import { readSettings, type Settings } from '../../../../data/runtime/settings.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
-import { SnapshotStore } from '../../../../gateway/api/snapshot/editions/store.ts';
 import { buildApp } from '../../../../gateway/app.ts';
 import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
 import type { GivenRole } from '../../../../gateway/commerce/accounts/member-store.ts';
@@ -30,6 +29,7 @@ import { type Page, Visitor } from '../../../admin/harness.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { silentLog, startRedis, startRedisCluster } from '../../../redis.ts';
 import { publishFixture } from '../../fixture-snapshot.ts';
+import { openSnapshots } from '../../open-snapshots.ts';
 import { Mailbox } from './mailbox.ts';
 import { startSmtpSink } from './smtp-sink.ts';
 
@@ -288,13 +288,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     ...(options.port !== undefined && { PUBLIC_URL: `http://127.0.0.1:${options.port}` }),
     ...options.settings,
   });
-  const snapshots = await SnapshotStore.open({
-    directory: options.snapshots ?? directory,
-    pollMs: 100_000,
-    hotCacheMb: 4,
-    queryTimeoutMs: 5_000,
-    log: silentLog,
-  });
+  const snapshots = await openSnapshots(options.snapshots ?? directory);
   const metering = new RedisMetering({ redis, settings, now, log: silentLog });
   const packs = await readPacks(settings.CURATED_DIR);
   const mailbox = new Mailbox();

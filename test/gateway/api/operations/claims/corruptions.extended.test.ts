@@ -5,13 +5,12 @@ import { afterAll } from 'vitest';
 import { acceptRun } from '../../../../../build/ingest/accept-run.ts';
 import { nightly } from '../../../../../build/nightly.ts';
 import { loadCurated } from '../../../../../data/curated/curated.ts';
-import { SnapshotStore } from '../../../../../gateway/api/snapshot/editions/store.ts';
 import { SEED } from '../../../../environment.ts';
 import { starterSite } from '../../../../nights/sites.ts';
 import { UpstreamChanges } from '../../../../nights/upstream-changes.ts';
-import { silentLog } from '../../../../redis-server.ts';
 import { seededRandom } from '../../../../seeded-random.ts';
 import { ROOT } from '../../../../style/repository.ts';
+import { openSnapshots } from '../../../open-snapshots.ts';
 import { Corruptions, revisedFigures } from './corruptions.ts';
 import { judgeAll, report } from './measure.ts';
 import { EditionTruth, twinsOf } from './truth.ts';
@@ -44,13 +43,7 @@ const now = editions.pop();
 if (now === undefined) throw new Error('nothing is published');
 const { concepts } = await loadCurated(site.settings.CURATED_DIR);
 const world = { now, twins: twinsOf(concepts), revised: revisedFigures(now, editions) };
-const store = await SnapshotStore.open({
-  directory: site.settings.SNAPSHOT_DIR,
-  pollMs: 100_000_000,
-  hotCacheMb: 256,
-  queryTimeoutMs: 60_000,
-  log: silentLog,
-});
+const store = await openSnapshots(site.settings.SNAPSHOT_DIR);
 afterAll(() => store.close());
 const corruptions = new Corruptions(world, seededRandom(SEED ?? 17));
 const judged = await judgeAll(store, corruptions, corruptions.make(CLAIMS));

@@ -4,11 +4,10 @@
  */
 import { afterAll, expect, test } from 'vitest';
 import { loadCurated } from '../../../../../data/curated/curated.ts';
-import { SnapshotStore } from '../../../../../gateway/api/snapshot/editions/store.ts';
 import { cells, World } from '../../../../build/world.ts';
 import { SEED } from '../../../../environment.ts';
-import { silentLog } from '../../../../redis-server.ts';
 import { seededRandom } from '../../../../seeded-random.ts';
+import { openSnapshots } from '../../../open-snapshots.ts';
 import { Corruptions, revisedFigures } from './corruptions.ts';
 import { judgeAll } from './measure.ts';
 import { EditionTruth, twinsOf } from './truth.ts';
@@ -56,13 +55,7 @@ await night(2);
 const rolledBack = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
 await world.rollback();
 await night(1);
-const store = await SnapshotStore.open({
-  directory: world.settings.SNAPSHOT_DIR,
-  pollMs: 100_000_000,
-  hotCacheMb: 64,
-  queryTimeoutMs: 60_000,
-  log: silentLog,
-});
+const store = await openSnapshots(world.settings.SNAPSHOT_DIR);
 afterAll(() => store.close());
 const now = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
 const { concepts } = await loadCurated(world.settings.CURATED_DIR);
