@@ -8,7 +8,7 @@ import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { SqlRow } from '../runtime/duckdb.ts';
 import { withRetry } from '../runtime/redis-connection.ts';
 import type { ArchiveContext, EntriesArchived } from './archive-storage.ts';
-import { auditRow, isAfter, parseEntryId, RowTable, readTime, type StreamEntry } from './entry-rows.ts';
+import { auditRow, isAfter, parseEntryId, readTime, type StreamEntry, writeTable } from './entry-rows.ts';
 import { readStream, trimStream } from './redis-access.ts';
 
 const sql = sqlOf(import.meta.url);
@@ -60,12 +60,12 @@ async function writePart(
   before_ms: number,
 ): Promise<{ name: string; entries: number } | null> {
   const { storage, duck, now, log } = context;
-  const table = await RowTable.open(duck, 'audit_entries', AUDIT_COLUMNS);
+  const table = await duck.createTable('audit_entries', AUDIT_COLUMNS);
   for await (const entry of oldEntries(context, before_ms)) table.add(auditRow(entry));
   table.close();
   if (table.added === 0) return null;
   const { name, files } = await storage.begin('audit', now());
-  await table.write(files.entries);
+  await writeTable(duck, table, files.entries);
   const [found] = await duck.rows(sql('verify-audit'), { entries: files.entries });
   if (Number(found?.entries) !== table.added || Number(found?.ids) !== table.added) {
     throw new Error(`${files.directory} does not read back as what was written`);

@@ -1,8 +1,7 @@
 /** Redis stream entries as rows of the archive. A field without a column goes to the JSON column `more`. */
-import { BIGINT, type DuckDBType, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { AUDIT_COLUMNS, LEDGER_COLUMNS } from '../../data/schema/archive.ts';
-import type { DuckSession, RowAppender } from '../runtime/duckdb.ts';
+import type { DuckSession, RowTable } from '../runtime/duckdb.ts';
 
 export type StreamEntry = [id: string, fields: string[]];
 
@@ -85,46 +84,7 @@ export function auditRow([id, fields]: StreamEntry): Cell[] {
 }
 
 const WRITE_TABLE = readSql(import.meta.url, 'sql/write-table.sql');
-const TYPES: Readonly<Record<string, DuckDBType>> = { BIGINT, INTEGER, VARCHAR };
 
-/** A DuckDB table that is filled row by row and spills to disk when it grows. */
-export class RowTable {
-  readonly #duck: DuckSession;
-  readonly #name: string;
-  readonly #appender: RowAppender;
-  /** Rows added so far. */
-  added = 0;
-
-  private constructor(duck: DuckSession, name: string, appender: RowAppender) {
-    this.#duck = duck;
-    this.#name = name;
-    this.#appender = appender;
-  }
-
-  /** Creates the table, or empties it. @param columns types by name */
-  static async open(
-    duck: DuckSession,
-    name: string,
-    columns: Readonly<Record<string, string>>,
-  ): Promise<RowTable> {
-    const declared = Object.entries(columns).map(([column, type]) => `"${column}" ${type}`);
-    await duck.run(`CREATE OR REPLACE TABLE ${name} (${declared.join(', ')})`);
-    const types = Object.values(columns).map((type) => TYPES[type] ?? VARCHAR);
-    return new RowTable(duck, name, await duck.appender(name, types));
-  }
-
-  add(row: readonly Cell[]): void {
-    this.added += 1;
-    this.#appender.add(row);
-  }
-
-  /** Nothing can be added afterwards. */
-  close(): void {
-    this.#appender.close();
-  }
-
-  /** Writes the closed table to a Parquet file, sorted. */
-  async write(file: string): Promise<void> {
-    await this.#duck.run(WRITE_TABLE.replace('{table}', this.#name), { file });
-  }
-}
+/** Writes a closed table to a Parquet file, sorted. */
+export const writeTable = (duck: DuckSession, { name }: RowTable, file: string): Promise<void> =>
+  duck.run(WRITE_TABLE.replace('{table}', name), { file });

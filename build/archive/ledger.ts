@@ -11,7 +11,7 @@ import { inParallel } from '../../data/runtime/in-parallel.ts';
 import { sqlOf } from '../../data/runtime/sql-files.ts';
 import { LEDGER_COLUMNS, ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { SqlRow } from '../runtime/duckdb.ts';
+import type { RowTable, SqlRow } from '../runtime/duckdb.ts';
 import { withRetry } from '../runtime/redis-connection.ts';
 import type { ArchiveContext, EntriesArchived, NotArchived, PartFiles } from './archive-storage.ts';
 import {
@@ -19,9 +19,9 @@ import {
   isAfter,
   ledgerRow,
   parseEntryId,
-  RowTable,
   readMove,
   type StreamEntry,
+  writeTable,
 } from './entry-rows.ts';
 import { accountPages, ENTRIES_PER_READ, readStream, trimStream } from './redis-access.ts';
 
@@ -134,8 +134,8 @@ async function untrimmedParts({ storage, duck, redis }: ArchiveContext): Promise
   const accounts = await storage.accountFiles();
   if (accounts === null) return [];
   await duck.run(sql('archived-through'), { accounts });
-  const columns = { account_id: 'VARCHAR', ms: 'BIGINT', seq: 'INTEGER' };
-  const behind = await RowTable.open(duck, 'accounts_behind', columns);
+  const columns = { account_id: 'VARCHAR', ms: 'BIGINT', seq: 'INTEGER' } as const;
+  const behind = await duck.createTable('accounts_behind', columns);
   for (let after: string | undefined = ''; after !== undefined; ) {
     const page = await duck.rows(sql('archived-through-page'), { after, limit: ACCOUNTS_PER_QUERY });
     const ids = page.map(({ account_id }) => String(account_id));
@@ -210,7 +210,7 @@ class LedgerPart {
   }
 
   static async open(context: ArchiveContext): Promise<LedgerPart> {
-    return new LedgerPart(context, await RowTable.open(context.duck, 'ledger_entries', LEDGER_COLUMNS));
+    return new LedgerPart(context, await context.duck.createTable('ledger_entries', LEDGER_COLUMNS));
   }
 
   get size(): number {
@@ -241,7 +241,7 @@ class LedgerPart {
     }
     if (this.#added.size === 0) return null;
     const { name, files } = await storage.begin('ledger', now());
-    await this.#table.write(files.entries);
+    await writeTable(duck, this.#table, files.entries);
     await duck.run(sql('write-accounts'), { entries: files.entries, file: files.accounts });
     const entries = await this.#verify(files);
     return { name, files: await storage.publish('ledger', name), entries };

@@ -7,7 +7,7 @@ import { USAGE_COLUMNS } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { withRetry } from '../runtime/redis-connection.ts';
 import type { ArchiveContext } from './archive-storage.ts';
-import { type Cell, RowTable } from './entry-rows.ts';
+import { type Cell, writeTable } from './entry-rows.ts';
 import { accountPages, firstDay } from './redis-access.ts';
 
 const VERIFY_USAGE = readSql(import.meta.url, 'sql/verify-usage.sql');
@@ -59,7 +59,7 @@ function lostDays(first: number, last: number, written: readonly string[]): Usag
 
 async function writeDay({ storage, duck, redis, log }: ArchiveContext, day: number): Promise<void> {
   const date = dateOfDay(day);
-  const table = await RowTable.open(duck, 'usage_counts', USAGE_COLUMNS);
+  const table = await duck.createTable('usage_counts', USAGE_COLUMNS);
   let credits = 0n;
   for await (const ids of accountPages(redis, ACCOUNTS_PER_READ)) {
     const hashes = await withRetry(redis, () =>
@@ -74,7 +74,7 @@ async function writeDay({ storage, duck, redis, log }: ArchiveContext, day: numb
   }
   table.close();
   const file = storage.usageDraft(date);
-  await table.write(file);
+  await writeTable(duck, table, file);
   const [found] = await duck.rows(VERIFY_USAGE, { file });
   if (Number(found?.counted) !== table.added || String(found?.credits) !== String(credits)) {
     throw new Error(`${file} does not read back as what was written`);

@@ -3,39 +3,39 @@
  * end sorts and writes them.
  */
 
-import { BOOLEAN, DOUBLE, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { z } from 'zod';
 import { sqlOf } from '../../data/runtime/sql-files.ts';
+import { LAKE_COLUMNS } from '../../data/schema/lake.ts';
 import { iso3 } from '../../data/schema/records.ts';
-import { DuckSession, type RowAppender } from '../runtime/duckdb.ts';
+import { DuckSession, type RowTable } from '../runtime/duckdb.ts';
 import type { LakeRow } from './series-facts.ts';
 
 const sql = sqlOf(import.meta.url);
 
-const TYPES = [INTEGER, VARCHAR, INTEGER, DOUBLE, DOUBLE, DOUBLE, BOOLEAN, VARCHAR] as const;
+const { indicator: _, ...figures } = LAKE_COLUMNS;
 
 export class LakeWriter {
   readonly #duck: DuckSession;
-  readonly #appender: RowAppender;
+  readonly #rows: RowTable;
   readonly #slugs: string[] = [];
 
-  private constructor(duck: DuckSession, appender: RowAppender) {
+  private constructor(duck: DuckSession, rows: RowTable) {
     this.#duck = duck;
-    this.#appender = appender;
+    this.#rows = rows;
   }
 
   /** @param scratch spill directory, removed by `close`. */
   static async open(scratch: string, memoryMb: number): Promise<LakeWriter> {
     const duck = await DuckSession.open({ scratch, memoryMb });
-    await duck.run(sql('run-tables'));
-    return new LakeWriter(duck, await duck.appender('lake_rows', TYPES));
+    // Series are numbered: their slugs would take more memory than their figures.
+    return new LakeWriter(duck, await duck.createTable('lake_rows', { series: 'INTEGER', ...figures }));
   }
 
   /** Appends a series. */
   add(slug: string, rows: readonly LakeRow[]): void {
     const series = this.#slugs.push(slug) - 1;
     for (const { iso3, year, value, ci_lo, ci_hi, projected, status } of rows)
-      this.#appender.add([series, iso3, year, value, ci_lo, ci_hi, projected, status]);
+      this.#rows.add([series, iso3, year, value, ci_lo, ci_hi, projected, status]);
   }
 
   /**
@@ -46,11 +46,12 @@ export class LakeWriter {
     file: string,
     carried: { file: string; slugs: readonly string[] } | null,
   ): Promise<ReadonlySet<string>> {
-    this.#appender.close();
+    this.#rows.close();
     const first_carried = this.#slugs.length;
     this.#slugs.push(...(carried?.slugs ?? []));
-    const numbered = this.#slugs.map((slug, number) => [number, slug]);
-    await this.#duck.fill('lake_series', [INTEGER, VARCHAR], numbered);
+    const numbered = await this.#duck.createTable('lake_series', { series: 'INTEGER', slug: 'VARCHAR' });
+    for (const [number, word] of this.#slugs.entries()) numbered.add([number, word]);
+    numbered.close();
     if (carried) await this.#duck.run(sql('carry-rows'), { previous: carried.file, first_carried });
     await this.#duck.run(sql('write-observations'), { file });
     const written = await this.#duck.select(z.object({ iso3 }), sql('written-countries'), { file });

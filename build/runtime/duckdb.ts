@@ -6,13 +6,18 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
   type DuckDBAppender,
   type DuckDBConnection,
   DuckDBDataChunk,
   DuckDBInstance,
   type DuckDBType,
   type DuckDBValue,
+  INTEGER,
   type Json,
+  VARCHAR,
 } from '@duckdb/node-api';
 import { z } from 'zod';
 
@@ -94,15 +99,18 @@ export class DuckSession {
   }
 
   /** Appends rows to a table with the given column types. */
-  async fill(table: string, types: readonly DuckDBType[], rows: readonly TableRow[]): Promise<void> {
-    const appender = await this.appender(table, types);
-    for (const row of rows) appender.add(row);
-    appender.close();
+  async fill(name: string, types: readonly DuckDBType[], rows: readonly TableRow[]): Promise<void> {
+    const table = new RowTable(name, types, await this.#connection.createAppender(name));
+    for (const row of rows) table.add(row);
+    table.close();
   }
 
-  /** Returns an appender for a table with the given column types. */
-  async appender(table: string, types: readonly DuckDBType[]): Promise<RowAppender> {
-    return new RowAppender(await this.#connection.createAppender(table), types);
+  /** Creates a table, or empties it, to be filled row by row. @param columns types by name */
+  async createTable(name: string, columns: Readonly<Record<string, keyof typeof TYPES>>): Promise<RowTable> {
+    const declared = Object.entries(columns).map(([column, type]) => `"${column}" ${type}`);
+    await this.run(`CREATE OR REPLACE TABLE ${name} (${declared.join(', ')})`);
+    const types = Object.values(columns).map((type) => TYPES[type]);
+    return new RowTable(name, types, await this.#connection.createAppender(name));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -116,21 +124,27 @@ export class DuckSession {
   }
 }
 
+const TYPES = { BIGINT, BOOLEAN, DOUBLE, INTEGER, VARCHAR } as const;
 const CHUNK_ROWS = 2048;
 type TableRow = readonly DuckDBValue[];
 
-/** Fills a table; rows reach DuckDB a chunk at a time. */
-export class RowAppender {
-  readonly #appender: DuckDBAppender;
+/** A table that is filled row by row and spills to disk when it grows. Rows reach DuckDB a chunk at a time. */
+export class RowTable {
+  readonly name: string;
+  /** Rows added so far. */
+  added = 0;
   readonly #types: readonly DuckDBType[];
+  readonly #appender: DuckDBAppender;
   #rows: TableRow[] = [];
 
-  constructor(appender: DuckDBAppender, types: readonly DuckDBType[]) {
-    this.#appender = appender;
+  constructor(name: string, types: readonly DuckDBType[], appender: DuckDBAppender) {
+    this.name = name;
     this.#types = types;
+    this.#appender = appender;
   }
 
   add(row: TableRow): void {
+    this.added += 1;
     if (this.#rows.push(row) === CHUNK_ROWS) this.#append();
   }
 
