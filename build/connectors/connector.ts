@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import { machineFault } from '../runtime/errors.ts';
+import { describeError, machineFault } from '../runtime/errors.ts';
 import { type Upstream, UpstreamError } from '../upstream/upstream.ts';
 
 /** One figure as upstream writes it. Ingestion parses and validates text. */
@@ -160,7 +160,7 @@ export async function* readParts<Part>(
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof SlugConflictError || machineFault(error) !== null) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = describeError(error);
       log.warn({ part: slugs[0], reason }, 'part failed');
       // Reported at once, while the interrupted series is still the current one, so that none of its rows is kept.
       for (const slug of slugs) yield { kind: 'failed', slug, reason };

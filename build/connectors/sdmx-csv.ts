@@ -8,6 +8,7 @@
  * series are gathered over all files, because services order by country.
  */
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import { describeError } from '../runtime/errors.ts';
 import { type Connector, type ConnectorContext, readParts, type SourceItem } from './connector.ts';
 import { CsvError, openCsv } from './csv.ts';
 import { citedSource, plainText, sourceFields, toSlug } from './plain-text.ts';
@@ -70,7 +71,7 @@ class SeriesCollector {
         await this.spool.spill();
       }
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = describeError(error);
       for (const slug of touched) this.failures.set(slug, reason);
       throw error;
     }

@@ -8,7 +8,7 @@
  */
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import { encodePath, isNotFound, type Upstream } from '../upstream/upstream.ts';
+import { encodePath, hasStatus, type Upstream } from '../upstream/upstream.ts';
 import {
   type Connector,
   type ConnectorContext,
@@ -146,7 +146,7 @@ async function readLabels({ settings, upstream }: Context): Promise<Map<string, 
     }
   } catch (error) {
     // A service without a list of indicators is accepted: codes, or the definition's names, then serve as names.
-    if (!isNotFound(error)) throw error;
+    if (!hasStatus(error, 404)) throw error;
   }
   return labels;
 }

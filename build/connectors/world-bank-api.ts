@@ -11,7 +11,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import { isNotFound } from '../upstream/upstream.ts';
+import { hasStatus } from '../upstream/upstream.ts';
 import {
   type Connector,
   type ConnectorContext,
@@ -178,13 +178,9 @@ function parseRow(row: unknown, code: string, reference: string): RawObservation
   };
 }
 
-const HTTP_BAD_REQUEST = 400;
 const MAX_PAGES = 10_000;
 
-const isThrottled = (error: unknown): boolean =>
-  error instanceof Error && 'status' in error && error.status === HTTP_BAD_REQUEST;
-
-/** Fetches one response; retries while throttled. */
+/** Fetches one response; retries while throttled, which is HTTP 400. */
 async function fetchJson(context: Context, reference: string): Promise<unknown> {
   const { attempts, wait_ms } = context.settings.throttle;
   for (let attempt = 1; ; attempt += 1) {
@@ -192,7 +188,7 @@ async function fetchJson(context: Context, reference: string): Promise<unknown> 
     try {
       return await readJson(context.upstream, reference);
     } catch (error) {
-      if (!isThrottled(error) || attempt >= attempts) throw error;
+      if (!hasStatus(error, 400) || attempt >= attempts) throw error;
       const delay_ms = wait_ms * 2 ** (attempt - 1);
       context.log.info({ reference, attempt, delay_ms }, 'throttled with HTTP 400');
       await wait(delay_ms, undefined, { signal: context.signal });
@@ -272,7 +268,7 @@ async function fetchSeriesMetadata(context: Context, code: string): Promise<unkn
     return await fetchJson(context, buildReference(path));
   } catch (error) {
     const needsLicence = definition.rules.some((rule) => rule.licence !== undefined);
-    if (needsLicence || !isNotFound(error)) throw error;
+    if (needsLicence || !hasStatus(error, 404)) throw error;
     return null;
   }
 }

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import * as yauzl from 'yauzl';
+import { describeError } from '../runtime/errors.ts';
 
 export interface ZipLimits {
   /** Largest download, in bytes. */
@@ -45,8 +46,6 @@ export interface ZipArchive {
 
 /** The ratio is not checked below this inflated size. */
 const RATIO_MIN_BYTES = 1024 * 1024;
-
-const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The same bytes, up to a limit; throws `fault` beyond it. */
 export async function* atMost(
@@ -98,7 +97,7 @@ async function readDirectory(zip: yauzl.ZipFile, limits: ZipLimits): Promise<Map
       if (!entries.has(name)) entries.set(name, entry);
     }
   } catch (error) {
-    throw error instanceof ZipError ? error : new ZipError(`damaged directory: ${errorMessage(error)}`);
+    throw error instanceof ZipError ? error : new ZipError(`damaged directory: ${describeError(error)}`);
   }
   return entries;
 }
@@ -116,7 +115,7 @@ async function* inflate(
       yield chunk;
     }
   } catch (error) {
-    throw new ZipError(`"${name}": ${errorMessage(error)}`);
+    throw new ZipError(`"${name}": ${describeError(error)}`);
   }
   if (sum !== entry.crc32) throw new ZipError(`"${name}" is damaged: its CRC-32 does not fit`);
 }
@@ -142,7 +141,7 @@ export async function openZip(
     const opened = await yauzl
       .openPromise(path, { autoClose: false, decodeStrings: false, lazyEntries: true })
       .catch((error: unknown) => {
-        throw new ZipError(errorMessage(error));
+        throw new ZipError(describeError(error));
       });
     zip = opened;
     const entries = await readDirectory(opened, limits);

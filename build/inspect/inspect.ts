@@ -13,7 +13,7 @@ import type { ConnectorContext, RawObservation } from '../connectors/connector.t
 import { guessSource, type SourceGuess } from '../connectors/guess-source.ts';
 import { findConnector } from '../connectors/registry.ts';
 import { findLostPlaces, listed, providerSchemes } from '../ingest/ingest.ts';
-import { CommandError } from '../runtime/errors.ts';
+import { CommandError, describeError } from '../runtime/errors.ts';
 import { openUpstream, type ResolvedSource } from '../upstream/open-upstream.ts';
 import { UpstreamError } from '../upstream/upstream.ts';
 
@@ -188,7 +188,7 @@ async function probe(guess: SourceGuess, context: Context): Promise<Probe> {
     }
   } catch (error) {
     context.signal.throwIfAborted();
-    found.problem = error instanceof Error ? error.message : String(error);
+    found.problem = describeError(error);
   }
   return found;
 }

@@ -28,9 +28,9 @@ export interface DuckOptions {
   /** Spill directory; created on open, removed on close. */
   scratch: string;
   memoryMb?: number;
-  threads?: number;
 }
 
+const THREADS = '2';
 /** Lake runs and published files never change, so their Parquet footers may be cached. */
 const SESSION = 'SET GLOBAL parquet_metadata_cache = true';
 
@@ -45,11 +45,11 @@ export class DuckSession {
     this.#scratch = scratch;
   }
 
-  static async open({ scratch, memoryMb = 1024, threads = 2 }: DuckOptions): Promise<DuckSession> {
+  static async open({ scratch, memoryMb = 1024 }: DuckOptions): Promise<DuckSession> {
     await rm(scratch, { recursive: true, force: true });
     await mkdir(scratch, { recursive: true });
     const instance = await DuckDBInstance.create(':memory:', {
-      threads: String(threads),
+      threads: THREADS,
       memory_limit: `${memoryMb}MB`,
       temp_directory: scratch,
     });

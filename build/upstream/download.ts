@@ -13,7 +13,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { buildConnector, type Dispatcher, request } from 'undici';
 import { isPrivateHost, PrivateAddressError, publicLookup } from '../../data/runtime/public-addresses.ts';
-import { machineFault } from '../runtime/errors.ts';
+import { describeError, machineFault } from '../runtime/errors.ts';
 import { UpstreamError } from './upstream.ts';
 
 /**
@@ -152,7 +152,8 @@ export async function download(
       options.signal.throwIfAborted();
       // Refusals by this module and faults of this machine are final.
       if (isFinal(error)) throw error;
-      const failure = error instanceof TransientError ? error : new TransientError(messageOf(error), error);
+      const failure =
+        error instanceof TransientError ? error : new TransientError(describeError(error), error);
       const delay = isPrivateAddress(error) ? null : retryDelayMs(failure, attempt, options);
       if (delay === null) {
         const times = attempt === 0 ? 'once' : `${attempt + 1} times`;
@@ -163,8 +164,6 @@ export async function download(
     }
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const isPrivateAddress = (error: unknown): boolean =>
   error instanceof Error && [error, error.cause].some((one) => one instanceof PrivateAddressError);
@@ -306,6 +305,6 @@ async function save(url: URL, response: HttpResponse, file: string, options: Dow
     discard(response);
     options.signal.throwIfAborted();
     if (isFinal(error)) throw error;
-    throw new TransientError(`the response ended early: ${messageOf(error)}`, error);
+    throw new TransientError(`the response ended early: ${describeError(error)}`, error);
   }
 }

@@ -35,10 +35,9 @@ export class UpstreamError extends Error {
 /** Encodes a file path as a reference. */
 export const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
 
-const HTTP_NOT_FOUND = 404;
-
-export const isNotFound = (error: unknown): boolean =>
-  error instanceof Error && 'status' in error && error.status === HTTP_NOT_FOUND;
+/** Whether a file is unavailable with this HTTP status. */
+export const hasStatus = (error: unknown, status: number): boolean =>
+  error instanceof UpstreamError && error.status === status;
 
 /**
  * A file that a run has read. The validator distinguishes two versions without reading them: an ETag, Last-Modified, or

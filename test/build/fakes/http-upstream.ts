@@ -1,20 +1,11 @@
 /** A minimal `Upstream` over HTTP, without retries and cache. */
-import type { Upstream } from '../../../build/upstream/upstream.ts';
-
-class HttpStatus extends Error {
-  readonly status: number;
-
-  constructor(status: number, url: string) {
-    super(`HTTP ${status} of ${url}`);
-    this.status = status;
-  }
-}
+import { type Upstream, UpstreamError } from '../../../build/upstream/upstream.ts';
 
 export function httpUpstream(base: string): Upstream {
   const get = async (reference: string): Promise<Response> => {
     const url = base + reference;
     const response = await fetch(url);
-    if (!response.ok) throw new HttpStatus(response.status, url);
+    if (!response.ok) throw new UpstreamError(`HTTP ${response.status} of ${url}`, response.status);
     return response;
   };
   return {
