@@ -8,6 +8,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { constants, setPriority } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { loadCurated } from '../data/curated/curated.ts';
 import { JobService } from '../data/runtime/jobs.ts';
@@ -87,14 +88,13 @@ async function serveHealth(
   };
 }
 
-async function answers(redis: RedisClient): Promise<boolean> {
-  const timeout = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => timeout.resolve(false), ANSWER_WITHIN_MS);
+/** Whether Redis answers in time. */
+function answers(redis: RedisClient): Promise<boolean> {
   const ping = redis.ping().then(
     () => true,
     () => false,
   );
-  return Promise.race([ping, timeout.promise]).finally(() => clearTimeout(timer));
+  return Promise.race([ping, pause(ANSWER_WITHIN_MS, false, { ref: false })]);
 }
 
 /** Gives way to a gateway on the same machine. */

@@ -1,4 +1,6 @@
 /** Redis stream entries as rows of the archive. A field without a column goes to the JSON column `more`. */
+import { z } from 'zod';
+import { fieldsToRecord } from '../../data/runtime/redis.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { AUDIT_COLUMNS, LEDGER_COLUMNS } from '../../data/schema/archive.ts';
 import type { DuckSession, RowTable } from '../runtime/duckdb.ts';
@@ -22,36 +24,16 @@ export function parseEntryId(text: string): EntryId {
 export const isAfter = (a: EntryId, b: EntryId): boolean => a.ms > b.ms || (a.ms === b.ms && a.seq > b.seq);
 
 const WHOLE = /^-?\d{1,16}$/;
+const whole = z.string().regex(WHOLE).transform(Number).pipe(z.int());
+const ledgerMove = z.object({ at_ms: whole, delta: whole, balance: whole });
 
-/** What a ledger entry moves, and when. */
-export interface LedgerMove {
-  at_ms: number;
-  delta: number;
-  balance: number;
-}
-
-function readFields(fields: readonly string[]): Map<string, string> {
-  const found = new Map<string, string>();
-  for (let i = 0; i + 1 < fields.length; i += 2) found.set(fields[i] ?? '', fields[i + 1] ?? '');
-  return found;
-}
-
-const whole = (text: string | undefined): number =>
-  text !== undefined && WHOLE.test(text) ? Number(text) : Number.NaN;
-
-/** Null when a number is missing or unreadable. */
-export function readMove([, fields]: StreamEntry): LedgerMove | null {
-  const found = readFields(fields);
-  const move = {
-    at_ms: whole(found.get('at_ms')),
-    delta: whole(found.get('delta')),
-    balance: whole(found.get('balance')),
-  };
-  return Object.values(move).every(Number.isSafeInteger) ? move : null;
-}
+/** What a ledger entry moves, and when; null when a number is missing or unreadable. */
+export const readMove = ([, fields]: StreamEntry) =>
+  ledgerMove.safeParse(fieldsToRecord(fields)).data ?? null;
 
 /** The time of an entry of the audit log; NaN when it has none. */
-export const readTime = ([, fields]: StreamEntry): number => whole(readFields(fields).get('at_ms'));
+export const readTime = ([, fields]: StreamEntry): number =>
+  whole.safeParse(fieldsToRecord(fields).at_ms).data ?? Number.NaN;
 
 /** The fields in the order of the columns. A number that cannot be read goes to `more` as text. */
 function toRow(
@@ -59,7 +41,7 @@ function toRow(
   known: Readonly<Record<string, Cell>>,
   fields: readonly string[],
 ): Cell[] {
-  const rest = readFields(fields);
+  const rest = new Map(Object.entries(fieldsToRecord(fields)));
   const row = Object.entries(columns).map(([name, type]): Cell => {
     if (name in known) return known[name] ?? null;
     const text = rest.get(name);
