@@ -53,7 +53,9 @@ export function buildDecision(
 
 /** A decision about one series, for the audit log. */
 export const licenceChange = ({ id, state }: LicensedSeries, decision: LicenceDecision) => ({
-  ...{ action: 'licence.decide', subject: indicatorSubject(id), reason: decision.reason },
+  action: 'licence.decide',
+  subject: indicatorSubject(id),
+  reason: decision.reason,
   before: { publish: state },
   after: {
     publish: decision.publish,
@@ -90,7 +92,10 @@ function describeSeries(
   /** Whose terms or which reason withheld it in the last build; empty when that published it. */
   const withheldBy = record ? '' : (left?.detail ?? left?.why ?? '');
   return {
-    ...{ id, provider, decision, withheldBy },
+    id,
+    provider,
+    decision,
+    withheldBy,
     /** Whose terms withheld it before it was decided: a withholding by decision is reported with its reason instead. */
     collector: decision?.withheld_by || withheldBy,
     name: record?.name ?? left?.name ?? id,

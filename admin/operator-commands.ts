@@ -104,7 +104,9 @@ const list: OperatorCommand = {
     const { all } = await openOperators(redis);
     return {
       operators: all.map(({ email: address, role, created_at_ms, hasPassword }) => ({
-        ...{ email: address, role, state: hasPassword ? 'active' : 'invited' },
+        email: address,
+        role,
+        state: hasPassword ? 'active' : 'invited',
         created_at: formatTime(created_at_ms),
       })),
     };

@@ -94,7 +94,12 @@ function freshnessOf({ id, name, cadence }: ProviderDefinition, runs: readonly S
   const age_ms = last_ok_ms === null ? null : now_ms - last_ok_ms;
   const newest_year = good?.record?.newest_year ?? null;
   return {
-    ...{ id, name, cadence, last_ok_ms, age_ms, newest_year },
+    id,
+    name,
+    cadence,
+    last_ok_ms,
+    age_ms,
+    newest_year,
     state: stateOf(cadence, age_ms, newest_year, now_ms),
     rows: good?.record?.rows_written ?? null,
     running: runs.find(({ status }) => status === 'running') ?? null,

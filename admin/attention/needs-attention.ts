@@ -59,7 +59,9 @@ export async function observeConditions(context: AttentionContext): Promise<Obse
 function conditionOf({ area }: AttentionContext, condition: string, item: AttentionItem): Condition {
   const { severity, what, since_ms, path } = item;
   return {
-    ...{ condition, severity, what: withoutAddresses(what) },
+    condition,
+    severity,
+    what: withoutAddresses(what),
     since: since_ms === null ? null : new Date(since_ms).toISOString(),
     url: `${area.areaUrl()}${path.slice(ADMIN_PATH.length)}`,
   };

@@ -104,7 +104,9 @@ function partLedgerFrom(source: Source, rows: readonly SqlRow[]): PartLedger {
     ...ledgerFactsFrom(whole),
     since_ms: integerOf(whole, 'since_ms'),
     astray: integerOf(whole, 'astray'),
-    ...{ days, orders, fault: null },
+    days,
+    orders,
+    fault: null,
   };
 }
 

@@ -114,10 +114,17 @@ export class ArchiveSummaries {
     const days = await listUsage(this.#archiveDir);
     return [
       ...parts.map(({ name, entries, accounts }) => ({
-        ...{ name: `ledger/${name}`, kind: 'ledger' as const, entries, accounts, day: 0 },
+        name: `ledger/${name}`,
+        kind: 'ledger' as const,
+        entries,
+        accounts,
+        day: 0,
       })),
       ...days.map(({ date, file }) => ({
-        ...{ name: `usage/${date}`, kind: 'usage' as const, entries: file, accounts: null },
+        name: `usage/${date}`,
+        kind: 'usage' as const,
+        entries: file,
+        accounts: null,
         day: Date.parse(date) / DAY_MS,
       })),
     ];

@@ -92,7 +92,9 @@ export function accountPartsRoutes(scope: FastifyInstance, area: AdminArea): voi
         { label: 'Last used', value: minute(last_used_at_ms) },
       ],
       button: 'Revoke key',
-      ...{ action: 'key.revoke', before: { key_id, state }, after: { key_id, state: 'revoked' } },
+      action: 'key.revoke',
+      before: { key_id, state },
+      after: { key_id, state: 'revoked' },
       take: (reason) => accounts.keys.revoke(key_id, { by: 'operator', reason }),
       notice: `The key is revoked. ${email} is told by mail.`,
     };
@@ -119,7 +121,8 @@ export function accountPartsRoutes(scope: FastifyInstance, area: AdminArea): voi
       ],
       button: 'End connection',
       action: 'connection.end',
-      ...{ before: { connection_id, state }, after: { connection_id, state: 'ended' } },
+      before: { connection_id, state },
+      after: { connection_id, state: 'ended' },
       take: (reason) =>
         connections.end(account_id, connection_id, { by: 'operator', because: 'operator', reason }),
       notice: 'The connection has ended. The customer is told by mail.',
@@ -143,7 +146,8 @@ export function accountPartsRoutes(scope: FastifyInstance, area: AdminArea): voi
       ],
       button: 'Clear second factor',
       action: 'account.second_factor',
-      ...{ before: { person_id, second_factor: 'on' }, after: { person_id, second_factor: 'cleared' } },
+      before: { person_id, second_factor: 'on' },
+      after: { person_id, second_factor: 'cleared' },
       take: (reason) => customerSecondFactor.clear(person_id, reason),
       notice: `The second factor is cleared. ${email} is told by mail.`,
     };

@@ -69,7 +69,10 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     return view(reply, account.email || account.account_id, {
       account,
       path,
-      ...{ keys, connections, feeds, members },
+      keys,
+      connections,
+      feeds,
+      members,
       ledger: shown,
       gap: isLast ? (ledger.gap?.message ?? null) : null,
       older: last ? `${withQuery(path, { before: last })}#ledger` : null,

@@ -82,7 +82,9 @@ interface Sum {
 }
 
 const sum = (label: string, path: string, orders: readonly OrderRecord[]): Sum => ({
-  ...{ label, path, orders: orders.length },
+  label,
+  path,
+  orders: orders.length,
   amounts: [...Map.groupBy(orders, ({ currency }) => currency)].map(([currency, some]) => ({
     currency,
     minor: some.reduce((total, { price_minor }) => total + price_minor, 0),

@@ -231,8 +231,11 @@ function licenceGroupRoutes(scope: FastifyInstance, area: AdminArea): void {
     decided: readonly { series: LicensedSeries; next: LicenceDecision }[],
   ): Promise<void> {
     const change = {
-      ...{ action: 'licences.decide', subject: groupSubject(collector), reason },
-      ...{ before: { publish: of }, after: { publish, series: decided.length } },
+      action: 'licences.decide',
+      subject: groupSubject(collector),
+      reason,
+      before: { publish: of },
+      after: { publish, series: decided.length },
     };
     const changes = decided.map(({ series, next }) => ({
       id: series.id,
@@ -304,7 +307,10 @@ function preview({ publish }: Shown, series: readonly LicensedSeries[]) {
       'The build that follows obeys, and so do all earlier editions. The same page takes it back.',
     ],
     rows: series.map((one) => ({
-      ...{ id: one.id, name: one.name, path: licencePath(one.id), provider: one.provider.name },
+      id: one.id,
+      name: one.name,
+      path: licencePath(one.id),
+      provider: one.provider.name,
       before: one.state === 'undecided' ? 'withheld' : one.state,
       after: changed.includes(one) ? publish : null,
     })),

@@ -122,8 +122,11 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
       const { path, email, role: before } = listed(await find(request));
       await request.audited(
         {
-          ...{ action: 'operator.role', subject: operatorSubject(email) },
-          ...{ before: { role: before }, after: { role }, reason },
+          action: 'operator.role',
+          subject: operatorSubject(email),
+          before: { role: before },
+          after: { role },
+          reason,
         },
         () => operators.setRole(email, role),
       );
@@ -156,7 +159,9 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
       if (email === actorOf(request))
         throw new PageError(409, 'Turn your own second factor off in your menu, with a code.');
       const change = {
-        ...{ action: 'operator.second_factor', subject: operatorSubject(email), reason },
+        action: 'operator.second_factor',
+        subject: operatorSubject(email),
+        reason,
         after: { second_factor: 'cleared' },
       };
       const isCleared = await request.audited(change, () => secondFactor.turnOff(email));

@@ -100,8 +100,11 @@ export function providerRoutes(scope: FastifyInstance, area: AdminArea): void {
       if (enabled === before) return { path, notice: `${name} is already switched ${to}.` };
       const decision = { enabled, reason, by: actorOf(request), decided_at_ms: area.now() };
       const change = {
-        ...{ action: `provider.switch_${to}`, subject: providerSubject(id), reason },
-        ...{ before: { enabled: before }, after: { enabled } },
+        action: `provider.switch_${to}`,
+        subject: providerSubject(id),
+        reason,
+        before: { enabled: before },
+        after: { enabled },
       };
       await request.audited(change, () => area.decisions.providers.replace([{ id, seen, next: decision }]));
       return { path, notice: await queueRebuild(area, request, `${name} is switched ${to}`) };
@@ -166,7 +169,13 @@ async function listProviders(area: AdminArea) {
     const decision = decided.get(id) ?? null;
     const indicators = served.get(id) ?? 0;
     return {
-      ...{ id, name, definition, enabled, decision, runs, freshness: freshness.state },
+      id,
+      name,
+      definition,
+      enabled,
+      decision,
+      runs,
+      freshness: freshness.state,
       /** Number of indicators in the served snapshot. */
       indicators,
       /** Whether the served snapshot does not show the decision yet. */

@@ -86,7 +86,8 @@ export function qualityRoutes(scope: FastifyInstance, area: AdminArea): void {
     const openOf = (severity: string): number =>
       all.filter((one) => one.severity === severity && isOpen(one)).length;
     return view(reply, 'Quality', {
-      ...{ ...filters, by },
+      ...filters,
+      by,
       night: report?.night ?? null,
       severities: qualitySeverity.options,
       kinds: [...new Set(all.map(({ kind }) => kind))].sort(),
@@ -250,13 +251,17 @@ function qualityDecisionRoutes(scope: FastifyInstance, area: AdminArea): void {
       return { id, seen: versionOf(one.own), next };
     });
     const step = {
-      ...{ action: 'findings.decide', subject: 'quality report', reason },
+      action: 'findings.decide',
+      subject: 'quality report',
+      reason,
       after: { ...after, findings: found.length },
     };
     return auditedStep(area, request, step, {
       work: () => area.decisions.findings.replace(changes),
       each: found.map((one) => ({
-        ...{ action: 'finding.decide', reason, after: { kind: one.kind, ...after } },
+        action: 'finding.decide',
+        reason,
+        after: { kind: one.kind, ...after },
         subject: one.indicator === null ? `provider ${one.provider}` : indicatorSubject(one.indicator),
       })),
     });

@@ -24,7 +24,9 @@ export function reconcileRoutes(scope: FastifyInstance, area: AdminArea): void {
     if (format === 'csv') {
       const records = found.map((one) => ({
         ...one,
-        ...{ stands: one.actual, should_be: one.expected, off_by: one.actual - one.expected },
+        stands: one.actual,
+        should_be: one.expected,
+        off_by: one.actual - one.expected,
       }));
       const problems = (last?.problems ?? []).map((what) => ({ check: 'archive', what }));
       return sendRecords(reply, 'reconcile', COLUMNS, [...records, ...problems]);

@@ -30,7 +30,10 @@ export function runChoice(subject: string, runs: readonly StoredRun[], chosen = 
   const neighbour = ids[at + 1] ?? ids[at - 1];
   if (neighbour === undefined) return null;
   return {
-    ...{ action: PATH, subject, after, before: chosen.before || neighbour },
+    action: PATH,
+    subject,
+    after,
+    before: chosen.before || neighbour,
     runs: runs.map(({ run_id, status, started_at }) => ({
       run_id,
       label: `${run_id}: ${started_at.slice(0, 19).replace('T', ' ')}, ${status}`,

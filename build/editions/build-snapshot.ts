@@ -208,8 +208,12 @@ class Build {
     );
     const written: Written = { directory, plan, base, history, linked };
     const { data, coverage, quality, additions, groups } = await collectPublicData(written, {
-      ...{ duck, curated: this.#deps.curated, steps: this.#steps },
-      ...{ lakeDir: this.#deps.settings.LAKE_DIR, log: this.#deps.log, startedAt: this.#startedAt },
+      duck,
+      curated: this.#deps.curated,
+      steps: this.#steps,
+      lakeDir: this.#deps.settings.LAKE_DIR,
+      log: this.#deps.log,
+      startedAt: this.#startedAt,
     });
     const proofs = await this.#steps.run('proofs', () =>
       proveEdition(duck, directory, indicators, count('proofs')),
@@ -323,7 +327,9 @@ class Build {
     const excerpts = await this.#steps.run('excerpts', () =>
       writeExcerpts(duck, plan.indicators, {
         countries: data.countries.map(({ iso3 }) => iso3),
-        ...{ directory, kept: kept.files, base },
+        directory,
+        kept: kept.files,
+        base,
       }),
     );
     await this.#steps.run('prerender', () =>

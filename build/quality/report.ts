@@ -85,7 +85,10 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
   const night = nightOf(startedAt);
   const { before, earlier } = await readNights(new QualityReports(lakeDir), duck, night, log);
   const context: CheckContext = {
-    ...{ duck, curated, ...given, ...sortSeries(input) },
+    duck,
+    curated,
+    ...given,
+    ...sortSeries(input),
     withheld: new Set(plan.withheld),
     known: [...(before ?? []), ...earlier],
     providers: plan.providers,

@@ -16,7 +16,9 @@ const list = (cell: string | null): string[] => splitCell(cell).filter((part) =>
 export function loadCollectors(file: string, problems: Problems): Collectors {
   const all: Collector[] = [];
   const rows = checkedRows(collector, file, problems, ({ names, urls, ...cells }) => ({
-    ...{ ...cells, names: list(names), urls: list(urls) },
+    ...cells,
+    names: list(names),
+    urls: list(urls),
   }));
   for (const { row, ...at } of rows) {
     if (row.names.length + row.urls.length === 0) problems.add(at, 'names or urls are needed');

@@ -128,7 +128,9 @@ function loadSeries(
   const members = new Map<string, ConceptMember>();
   const file = join(dir, 'concept-series.csv');
   const rows = checkedRows(conceptSeries, file, problems, ({ factor, deviates, ...rest }) => ({
-    ...{ ...rest, factor: asNumber(factor) ?? undefined, deviates: deviates?.split(/\s+/) ?? [] },
+    ...rest,
+    factor: asNumber(factor) ?? undefined,
+    deviates: deviates?.split(/\s+/) ?? [],
   }));
   for (const { row: series, ...at } of rows) {
     const { indicator } = series;

@@ -92,7 +92,15 @@ export async function loadCurated(dir: string) {
     /** The slugs of `overlay/<provider>.csv`, with their lines. */
     overlayRows: (providerId: string) =>
       [...(overlays.get(providerId) ?? [])].map(([slug, { at }]) => ({ slug, line: at.line })),
-    ...{ places, concepts, measures, links, aliases, decisions, withheld, refused, collectors },
+    places,
+    concepts,
+    measures,
+    links,
+    aliases,
+    decisions,
+    withheld,
+    refused,
+    collectors,
     /** Credits that can be bought, cheapest first. */
     packs,
   };
@@ -174,7 +182,8 @@ function loadDecisions(file: string, providers: ReadonlySet<string>, problems: P
   const decisions: QualityDecision[] = [];
   const seen = new Set<string>();
   const rows = checkedRows(qualityDecision, file, problems, (cells) => ({
-    ...{ ...cells, extent: asNumber(cells.extent) },
+    ...cells,
+    extent: asNumber(cells.extent),
   }));
   for (const { row: decision, ...at } of rows) {
     checkSubject(decision, providers, at, problems);

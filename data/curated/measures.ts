@@ -76,7 +76,8 @@ export function loadMeasures(
   const file = join(dir, 'measures.csv');
   if (!existsSync(file)) return new Measures([], concepts);
   const found = checkedRows(measureRow, file, problems, (cells) => ({
-    ...{ ...cells, scale: asNumber(cells.scale) },
+    ...cells,
+    scale: asNumber(cells.scale),
   }));
   const rows: CuratedMeasure[] = [];
   for (const { row, ...at } of found) {
@@ -128,7 +129,9 @@ export function loadTerritories(
   if (!existsSync(file)) return [];
   const found: Territory[] = [];
   const rows = checkedRows(territory, file, problems, ({ from, to, contained, ...cells }) => ({
-    ...{ ...cells, from: asNumber(from), to: asNumber(to) },
+    ...cells,
+    from: asNumber(from),
+    to: asNumber(to),
     contained: contained === null ? null : (CONTAINED[contained] ?? contained),
   }));
   for (const { row: one, ...at } of rows) {

@@ -58,7 +58,9 @@ export function containmentsOf(decided: readonly DecidedContainment[], indicator
   return ranked
     .filter((one) => deciding.get(`${one.parent} ${one.child}`) === one.provider)
     .map(({ parent, child, contained, from, to }) => ({
-      ...{ parent, child, contained },
+      parent,
+      child,
+      contained,
       from: from ?? Number.NEGATIVE_INFINITY,
       to: to ?? Number.POSITIVE_INFINITY,
     }));
@@ -209,7 +211,11 @@ export function groupFigure(
   const reason = isHidden ? 'withheld' : isUndecided ? 'territory' : isCovered ? null : 'coverage';
   const isNumber = Number.isFinite(value);
   return {
-    ...{ year, members: once.length, counted, coverage: isHidden ? 0 : coverage, projected },
+    year,
+    members: once.length,
+    counted,
+    coverage: isHidden ? 0 : coverage,
+    projected,
     ...(divisor !== undefined && { divisor }),
     value: reason === null && isNumber ? value : null,
     reason: isHidden || isNumber ? reason : 'coverage',
@@ -256,7 +262,10 @@ export const orderFigures = (method: OrderMethod, members: readonly GroupMember[
     const ordered = own.map(({ figures }) => ownValue(figures, year)).sort((a, b) => a - b);
     const isCovered = counted * 3 >= members.length * LEAST_COVERAGE;
     return {
-      ...{ year, counted, members: members.length, coverage: rounded(counted / members.length) },
+      year,
+      counted,
+      members: members.length,
+      coverage: rounded(counted / members.length),
       value: isCovered ? picked(method, ordered) : null,
       projected: own.some(({ figures }) => isProjected(figures, year)),
       reason: isCovered ? null : 'coverage',

@@ -217,7 +217,9 @@ const scaledRatio =
   };
 
 const without = (reason: Reason, inputs: readonly Figure[]): Figure => ({
-  ...{ value: null, reason, ...marked(inputs) },
+  value: null,
+  reason,
+  ...marked(inputs),
 });
 
 const made = (value: number, inputs: readonly Figure[]): Figure =>

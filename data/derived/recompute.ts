@@ -289,8 +289,10 @@ function membersIn(
     return row === undefined ? null : valuesOf(row);
   };
   return codes.map((iso3, at) => ({
-    ...{ iso3, hidden: null },
-    ...{ figures: figures[at] ?? null, divisors: divisors[at] ?? null },
+    iso3,
+    hidden: null,
+    figures: figures[at] ?? null,
+    divisors: divisors[at] ?? null,
     ...(by !== null && { by: figures[at]?.from === year ? inYear(by, iso3) : null }),
   }));
 }

@@ -34,7 +34,10 @@ const proofOf = ({ tree, index }: Place): { index: number; path: string[] } => (
 });
 
 const factsOf = ({ edition, published_at, indicators, manifest }: EditionFacts): EditionFacts => ({
-  ...{ edition, published_at, indicators, manifest },
+  edition,
+  published_at,
+  indicators,
+  manifest,
 });
 
 export function receiptOf({ row, descriptor, edition, checkpoint, notice, places }: ReceiptParts) {

@@ -99,7 +99,8 @@ function givenLeaves(value: Json | undefined, name: string): { index: number; le
 }
 
 const hashed = ({ index, leaf }: { index: number; leaf: Json }): Leaf => ({
-  ...{ index, hash: leafHash(canonicalJson(leaf)) },
+  index,
+  hash: leafHash(canonicalJson(leaf)),
 });
 
 type ProvenSeries = ReturnType<typeof provenSeries>;
@@ -147,7 +148,10 @@ function readRow(value: Json): SeriesRow {
   demand(figure === null || typeof figure === 'number', 'A value is not a number.');
   const text = status === null ? null : textOf(status, 'A status');
   return {
-    ...{ iso3: textOf(iso3, 'A country'), year, value: figure, status: text },
+    iso3: textOf(iso3, 'A country'),
+    year,
+    value: figure,
+    status: text,
     projected: projected === true,
   };
 }
@@ -235,8 +239,10 @@ function readRecipe(value: Json | undefined): Recipe {
   const isKnown = aggregate === null || aggregate === 'declared';
   demand(isKnown, 'The figures of members are put together otherwise.');
   return {
-    ...{ year, aggregate },
-    ...{ indicator: textOf(indicator, 'The indicator'), place: textOf(place, 'The place') },
+    year,
+    aggregate,
+    indicator: textOf(indicator, 'The indicator'),
+    place: textOf(place, 'The place'),
     transform: listOf(transform, 'The transforms').map((word) => textOf(word, 'A transform')),
   };
 }

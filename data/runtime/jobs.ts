@@ -144,7 +144,10 @@ const jobKey = ({ name, subject }: FailedJob): string => `${name} ${subject ?? '
 function failedJob({ id = '', name, data, failedReason, finishedOn, timestamp }: Job) {
   const { provider } = z.object({ provider: z.string().optional() }).parse(data);
   return {
-    ...{ id, name, reason: failedReason ?? '', failed_at_ms: finishedOn ?? timestamp },
+    id,
+    name,
+    reason: failedReason ?? '',
+    failed_at_ms: finishedOn ?? timestamp,
     /** The provider; null for jobs of no single one. */
     subject: provider ?? null,
   };

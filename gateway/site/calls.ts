@@ -97,7 +97,9 @@ export async function indicatorOffers(
   }
   const whole = await edition.wholeFile(id);
   const offer = (call: PlannedCall, rows: number, price = priceOfRows(rows)): Offer => ({
-    ...{ path: callPath(call), price, rows },
+    path: callPath(call),
+    price,
+    rows,
   });
   const rankedRows = record.coverage === null ? 0 : edition.countries.length;
   return {

@@ -90,7 +90,9 @@ export async function showFigures(
   );
   const transforms = derived === null ? [] : parsed(transform);
   return {
-    ...{ series, transforms, problems: [...problems] },
+    series,
+    transforms,
+    problems: [...problems],
     arePlaces: aggregate !== '',
     formula: derived?.[0]?.derived?.formula ?? null,
     price: Math.max(1, ...(derived ?? []).map((one) => one.derived?.figuresPerRow ?? 1)),
@@ -194,13 +196,17 @@ async function derivedSeries(
   };
   return {
     record: { ...result, name: titleOf(record.name, parsed(derived.words.join()), credited) },
-    ...{ credited, opening: resolved, groups: null, isComparable: null },
+    credited,
+    opening: resolved,
+    groups: null,
+    isComparable: null,
     columns({ from, to = from }) {
       if (from !== undefined && to !== undefined && !record.no_rank)
         for (let year = from; year <= to; year += 1) rankYear(columns, result, year);
       return columns;
     },
-    ...{ remarks: await remarksOn(resolved), remarksOn },
+    remarks: await remarksOn(resolved),
+    remarksOn,
   };
 }
 

@@ -132,7 +132,9 @@ function layoutData(
   { edition, publicUrl }: PageInput<unknown>,
 ) {
   return {
-    ...{ title, description, section },
+    title,
+    description,
+    section,
     /** Absolute where the address of the service is known. */
     picture: publicUrl + (picture ?? DEFAULT_PICTURE),
     canonical: canonical === undefined ? null : publicUrl + canonical,

@@ -48,7 +48,9 @@ export function mapOfYear(
   const hasTitles = access_tier === 'open' || year === opening.year;
   return {
     drawing: worldMap(held, {
-      ...{ unit, outlines: undefined, hasTitles },
+      unit,
+      outlines: undefined,
+      hasTitles,
       ...options,
       classed: opening.figures.map(({ value }) => value),
     }),
@@ -161,7 +163,8 @@ export async function scatterPicture(
   if (pairs.length === 0) return undefined;
   const codes = chosen.map(({ code }) => code);
   return {
-    ...{ year, pairs },
+    year,
+    pairs,
     drawing: scatterChart(pairs, {
       across: axisTitle(across.record),
       up: axisTitle(up.record),

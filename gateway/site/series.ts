@@ -99,7 +99,10 @@ export async function publishedSeries(edition: Edition, record: IndicatorRecord)
   const excerpt = await edition.excerpt(record.id);
   const said = [...(excerpt?.statuses ?? [])].map(([iso3, status]) => [iso3, { status }] as const);
   return {
-    ...{ record, credited: [record], groups: null, remarks: new Map(said) },
+    record,
+    credited: [record],
+    groups: null,
+    remarks: new Map(said),
     opening: await openingYear(edition, record),
     isComparable: (await edition.indicator(record.id))?.opening?.is_comparable ?? null,
     columns: (filter) => readColumns(edition, record.id, filter),
@@ -146,7 +149,9 @@ export interface DrawnPlace {
 }
 
 export const asPlace = ({ iso3, name }: CountryRecord): DrawnPlace => ({
-  ...{ code: iso3, name, path: `/countries/${iso3}` },
+  code: iso3,
+  name,
+  path: `/countries/${iso3}`,
 });
 
 /** The figures of one place, oldest first; years without one are left out. */

@@ -119,9 +119,18 @@ function labelCells(body: Html, inputs: readonly ColumnInput[]): Html {
 }
 
 export const TEMPLATE_FILTERS = {
-  ...{ number, signed, moment, span, bytes, money, difference },
-  ...{ tableColumns, labelCells },
-  ...{ figure: columnOf('figure'), wrap: columnOf('wrap'), column: columnOf('') },
+  number,
+  signed,
+  moment,
+  span,
+  bytes,
+  money,
+  difference,
+  tableColumns,
+  labelCells,
+  figure: columnOf('figure'),
+  wrap: columnOf('wrap'),
+  column: columnOf(''),
 } as const;
 
 export interface Point {
@@ -162,7 +171,15 @@ export function barChart(
   const sum = period === 'days' ? `${integers.format(total)} in ${points.length} days; ` : '';
   const summary = max === 0 ? `Nothing in ${points.length} ${period}.` : `${sum}${highest}`;
   return {
-    ...{ id, title, summary, width: WIDTH, height: HEIGHT, baseline: BASELINE, bars, max, total },
+    id,
+    title,
+    summary,
+    width: WIDTH,
+    height: HEIGHT,
+    baseline: BASELINE,
+    bars,
+    max,
+    total,
     /** Labels of the first and last bar, and the value of the last one. */
     first: points[0]?.label ?? '',
     last: points.at(-1)?.label ?? '',

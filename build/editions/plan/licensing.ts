@@ -163,7 +163,11 @@ function settingsOf(decision: LicenceDecision): IndicatorOverlay {
   if (decision.publish === 'withhold') return { redistributable: false, licence_reason };
   const { publish: access_tier, licence, licence_url, attribution } = decision;
   return {
-    ...{ redistributable: true, access_tier, licence, licence_url: licence_url ?? undefined, licence_reason },
+    redistributable: true,
+    access_tier,
+    licence,
+    licence_url: licence_url ?? undefined,
+    licence_reason,
     ...(attribution !== null && { attribution }),
   };
 }

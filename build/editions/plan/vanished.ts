@@ -109,7 +109,13 @@ function shutSeries(
 }
 
 const UNDESCRIBED: Omit<CatalogueEntry, 'slug'> = {
-  ...{ name: '', description: null, unit: null, source: null, source_url: null, tags: [], licence: null },
+  name: '',
+  description: null,
+  unit: null,
+  source: null,
+  source_url: null,
+  tags: [],
+  licence: null,
 };
 
 /** Former ids that readers may know: an alias that names a series which may not be published is left out. */

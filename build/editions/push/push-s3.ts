@@ -92,7 +92,8 @@ export class S3Target implements PushTarget {
       const page = await this.#try(() =>
         this.#client.send(
           new ListObjectsV2Command({
-            ...{ Bucket, Prefix: `${prefix}${folder}/` },
+            Bucket,
+            Prefix: `${prefix}${folder}/`,
             ...(token !== undefined && { ContinuationToken: token }),
           }),
           this.#options,

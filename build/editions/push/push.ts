@@ -109,9 +109,11 @@ export async function push(
   await writeIfDifferent(target, CURRENT_POINTER, Buffer.from(edition));
   const removed = removeOthers ? await removeOther(target, held.keys(), needed) : 0;
   return {
-    ...{ target: target.name, edition },
+    target: target.name,
+    edition,
     uploaded: { ...uploaded, manifests },
-    ...{ present: needed.size - uploaded.objects, removed },
+    present: needed.size - uploaded.objects,
+    removed,
   };
 }
 

@@ -165,7 +165,9 @@ function linkOf(
   { common, rho, medianDifference: difference }: Agreement,
 ): ConceptLink {
   return {
-    ...{ a, b, common },
+    a,
+    b,
+    common,
     rho: common >= MIN_COMMON ? rho : null,
     median_difference: Number.isFinite(difference) ? difference : null,
   };
@@ -314,7 +316,12 @@ function twinOf(own: Published, other: Published, compared: ReadonlyMap<string, 
   const found = compared.get(pairKey(own.record.id, id));
   const isShown = own.record.access_tier === 'open' && other.record.access_tier === 'open';
   return {
-    ...{ id, name, unit, provider: provider.id, licence, preferred },
+    id,
+    name,
+    unit,
+    provider: provider.id,
+    licence,
+    preferred,
     factor: other.series.factor / own.series.factor,
     yr_min: coverage?.yr_min ?? null,
     yr_max: coverage?.yr_max ?? null,

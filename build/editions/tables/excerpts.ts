@@ -66,7 +66,9 @@ export async function writeExcerpts(
 }
 
 const EMPTY: StoredExcerpt = {
-  ...{ year: null, countries: [], runs: [] },
+  year: null,
+  countries: [],
+  runs: [],
   columns: { year: [], value: [], ci_lo: null, ci_hi: null, rank: [], rank_delta_1y: [], projected: [] },
   statuses: {},
 };
@@ -101,7 +103,9 @@ function parseExcerpt({ year, countries, rows, columns, statuses }: ExcerptRow):
   const bounds = [columns.ci_lo, columns.ci_hi];
   const isBounded = bounds.flat().some((bound) => bound !== null);
   return {
-    ...{ year, countries, runs },
+    year,
+    countries,
+    runs,
     columns: isBounded ? columns : { ...columns, ci_lo: null, ci_hi: null },
     statuses: Object.fromEntries(statuses),
   };

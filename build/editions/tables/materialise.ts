@@ -73,7 +73,9 @@ export async function readLakeBatch(duck: DuckSession, batch: Batch): Promise<vo
   const [first] = batch;
   const last = batch.at(-1) ?? first;
   await duck.run(sql('lake-batch'), {
-    ...{ lake: first.lake, first: first.slug, last: last.slug },
+    lake: first.lake,
+    first: first.slug,
+    last: last.slug,
     numbers: numbersOf(batch),
   });
 }

@@ -97,20 +97,30 @@ export async function collectPublicData(written: Written, collecting: Collecting
   const measured = measureSeries(plan.indicators, records, curated, new Set(plan.withheld));
   const groups = await steps.run('groups', () =>
     writeGroupFigures({
-      ...{ duck, directory, plan, measured, curated, base: written.base },
+      duck,
+      directory,
+      plan,
+      measured,
+      curated,
+      base: written.base,
       onFiles: (done, total) => steps.progress('groups', done, total, 'series'),
     }),
   );
   steps.progress('relations', 0, 1, 'passes');
   const { related, concepts } = await steps.run('relations', async () =>
     findRelations({
-      ...{ indicators: plan.indicators, coverage, latest },
-      ...{ concepts: curated.concepts, links: curated.links },
+      indicators: plan.indicators,
+      coverage,
+      latest,
+      concepts: curated.concepts,
+      links: curated.links,
     }),
   );
   const { statistics, quality } = await steps.run('quality', () =>
     checkQuality(written, collecting, {
-      ...{ records, measured, concepts },
+      records,
+      measured,
+      concepts,
       deviations: groups.deviations,
     }),
   );
@@ -165,7 +175,12 @@ async function checkQuality(
   const filesIn = (snapshot: string) => (ids: readonly string[]) =>
     listValue(ids.map((id) => join(snapshot, observationsFile(id))));
   const quality = await reportQuality({
-    ...{ ...collecting, ...collected, plan, measured, deviations, concepts },
+    ...collecting,
+    ...collected,
+    plan,
+    measured,
+    deviations,
+    concepts,
     published: new Map(
       plan.indicators.flatMap((planned, at) => {
         const record = records[at];

@@ -143,7 +143,8 @@ function partsDoubts(context: CheckContext, parts: readonly string[], cells: rea
     const message = `${names} add up to 100 % nearly everywhere, but to ${figure(sum(worst?.values ?? []))} % in ${place}${andMore(countries)}.`;
     const [id = '', other = null] = culprit === null ? parts.toSorted() : [culprit];
     return doubtAbout('parts_not_whole', id, message, off.length, {
-      ...{ other, countries },
+      other,
+      countries,
       years: [Math.min(...years), Math.max(...years)],
     });
   });

@@ -139,7 +139,9 @@ export const refusedAnswer = (
   refusals: readonly Refusal[],
   nothing: Readonly<Record<string, unknown>>,
 ): Answer => ({
-  ...{ outcome: 'refused', message: refusedText(refusals), edition: edition.id },
+  outcome: 'refused',
+  message: refusedText(refusals),
+  edition: edition.id,
   ...nothing,
   ...listed(refusals),
 });

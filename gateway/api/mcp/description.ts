@@ -36,7 +36,10 @@ export function describeServer({ publicUrl, icons = [], hasSignIn = false }: Des
   const metadata = `resource_metadata="${publicUrl}${RESOURCE_METADATA_PATH}", scope="${SIGN_IN_SCOPE}"`;
   return {
     implementation: {
-      ...{ name: 'almanac', title: 'Almanac', version: VERSION, websiteUrl: publicUrl },
+      name: 'almanac',
+      title: 'Almanac',
+      version: VERSION,
+      websiteUrl: publicUrl,
       ...(shown.length > 0 && { icons: shown }),
     },
     toolList: JSON.stringify(TOOLS.map((tool) => listed(tool, shown.slice(0, 1), hasSignIn))),
@@ -56,7 +59,9 @@ function listed(tool: Tool, icons: readonly Icon[], hasSignIn: boolean) {
   const { name, title, description, inputSchema, outputSchema } = tool;
   const securitySchemes = isFree(tool) ? EITHER : [SIGNED_IN];
   return {
-    ...{ name, title, description },
+    name,
+    title,
+    description,
     inputSchema: { type: 'object', ...inputSchema },
     outputSchema: { type: 'object', ...outputSchema },
     annotations: {

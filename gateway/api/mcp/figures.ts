@@ -137,8 +137,11 @@ function toFigures(
     const iso3 = held.countries[country[start + row] ?? 0] ?? '';
     const place = rank[position] ?? NO_RANK;
     return {
-      ...{ indicator: record.id, iso3, country: countriesByCode.get(iso3)?.name ?? iso3 },
-      ...{ year: year[position] ?? 0, value: value[position] ?? Number.NaN },
+      indicator: record.id,
+      iso3,
+      country: countriesByCode.get(iso3)?.name ?? iso3,
+      year: year[position] ?? 0,
+      value: value[position] ?? Number.NaN,
       status: null,
       projected: projected[position] === 1,
       ...bound('ci_lo', ciLo?.[position]),

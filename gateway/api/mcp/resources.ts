@@ -100,7 +100,11 @@ export async function listResources(context: RequestContext): Promise<string> {
 function resourceList(topicList: string): string {
   const { data }: { data: Topic[] } = JSON.parse(topicList);
   const listed = data.map(({ slug, name, description }) => ({
-    ...{ uri: `almanac://topics/${slug}`, name: slug, title: name, description, mimeType: MIME_TYPE },
+    uri: `almanac://topics/${slug}`,
+    name: slug,
+    title: name,
+    description,
+    mimeType: MIME_TYPE,
   }));
   const { uriTemplate: uri, name, title, description } = GROUPS;
   return JSON.stringify([...listed, { uri, name, title, description, mimeType: MIME_TYPE }]);

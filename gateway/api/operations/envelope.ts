@@ -12,7 +12,9 @@ export const credit = { licence: z.string(), attribution: z.string() };
 
 /** What an indicator is called, and whom it is credited to. */
 export const named = {
-  ...{ name: z.string(), unit: z.string().nullable(), licence_url: z.string().nullable() },
+  name: z.string(),
+  unit: z.string().nullable(),
+  licence_url: z.string().nullable(),
   ...credit,
 };
 

@@ -194,7 +194,9 @@ export const isPriced = ({ priceText }: Pick<Operation, 'priceText'>): boolean =
 
 /** A free plan. @param content that is ready, or what makes it */
 export const free = (content: Content | Plan['produce']): Plan => ({
-  ...{ kind: 'plan', price: 0, rows: 0 },
+  kind: 'plan',
+  price: 0,
+  rows: 0,
   produce: typeof content === 'function' ? content : () => content,
 });
 
@@ -208,8 +210,15 @@ export const unlistedOperation = (
   needsKey: boolean,
 ): Operation =>
   defineOperation({
-    ...{ name, path, tag, needsKey, summary: '', description: '', priceText: 'free' },
-    ...{ query: z.object({}), answer: z.object({}) },
+    name,
+    path,
+    tag,
+    needsKey,
+    summary: '',
+    description: '',
+    priceText: 'free',
+    query: z.object({}),
+    answer: z.object({}),
     plan: () => free({ kind: 'object', value: {} }),
   });
 

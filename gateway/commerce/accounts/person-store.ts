@@ -189,7 +189,10 @@ function personFrom(person_id: string, stored: Hash, now_ms: number) {
   const password_until_ms = numberOr(stored.password_until_ms, null);
   const hasEnded = password_until_ms !== null && now_ms >= password_until_ms;
   return {
-    ...{ person_id, email, name, created_at_ms: Number(created_at_ms) },
+    person_id,
+    email,
+    name,
+    created_at_ms: Number(created_at_ms),
     /** Hashed; null for somebody who cannot sign in. */
     password: hasEnded ? null : password,
     /** When the password ends, in Unix milliseconds; null for never. */

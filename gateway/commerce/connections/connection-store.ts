@@ -230,7 +230,11 @@ export class ConnectionStore extends Store {
     if (ttl_ms < 1_000) return null;
     const { key, key_id, digest, environment } = mintKeyText('mcp', this.random);
     const facts: StoredKey = {
-      ...{ account_id, digest: digest.toString('hex'), environment, scopes: [SCOPE], connection_id },
+      account_id,
+      digest: digest.toString('hex'),
+      environment,
+      scopes: [SCOPE],
+      connection_id,
       expires_at_ms: this.now() + ttl_ms,
     };
     const name = redisKeys.key(key_id);
@@ -282,10 +286,14 @@ function connectionFrom(account_id: string, connection_id: string, field: ReadFi
   const code_until_ms = numberOr(text('code_until_ms'), expires_at_ms);
   const isOver = text('state') !== 'ended' && Math.min(expires_at_ms, code_until_ms) <= now_ms;
   return {
-    ...{ connection_id, account_id, scope: SCOPE, expires_at_ms },
+    connection_id,
+    account_id,
+    scope: SCOPE,
+    expires_at_ms,
     /** Who allowed it; empty once erased. */
     person_id: text('by'),
-    ...{ client_id: text('client_id'), client_name: text('client_name') },
+    client_id: text('client_id'),
+    client_name: text('client_name'),
     /** Of the client's document, else where the code went. */
     host: text('host'),
     /** Credits that it may spend in a UTC calendar month. */

@@ -16,7 +16,9 @@ import { type ConnectionStore, SCOPE } from './connection-store.ts';
 const BODY_MAX_BYTES = 8 * 1024;
 /** Ten at once, then one in six minutes. */
 const REGISTRATIONS_PER_ADDRESS: ThrottlePolicy = {
-  ...{ free_attempts: 10, max_delay_ms: 3_600_000, decay_ms: 360_000 },
+  free_attempts: 10,
+  max_delay_ms: 3_600_000,
+  decay_ms: 360_000,
 };
 /** From everywhere: two hundred at once, then as many an hour. Documents are the way for more. */
 const REGISTRATIONS: ThrottlePolicy = { free_attempts: 200, max_delay_ms: 600_000, decay_ms: 18_000 };
@@ -46,7 +48,10 @@ const verifier = z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/);
 const ofToken = { client_id: z.string(), resource: z.string() };
 const tokenRequest = z.discriminatedUnion('grant_type', [
   z.object({
-    ...{ ...ofToken, grant_type: z.literal('authorization_code'), code: z.string(), code_verifier: verifier },
+    ...ofToken,
+    grant_type: z.literal('authorization_code'),
+    code: z.string(),
+    code_verifier: verifier,
     redirect_uri: z.string().default(''),
   }),
   z.object({ ...ofToken, grant_type: z.literal('refresh_token'), refresh_token: z.string() }),

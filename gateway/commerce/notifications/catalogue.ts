@@ -89,9 +89,12 @@ const findKey = async ({ find }: Told, key_id: string): Promise<KeyRecord | null
 
 const orderStep = (step: changes.OrderStep, webhook?: string) =>
   row({
-    ...{ data: order, ...(webhook !== undefined && { webhook }) },
+    data: order,
+    ...(webhook !== undefined && { webhook }),
     mail: {
-      ...{ what: 'Mail about a change', to: ['owner', 'billing'], isAuthored: true },
+      what: 'Mail about a change',
+      to: ['owner', 'billing'],
+      isAuthored: true,
       async words({ find, about }, { order_id }) {
         const found = await find.order(order_id);
         return found && changes.orderChanged(step, found, about);
@@ -100,7 +103,9 @@ const orderStep = (step: changes.OrderStep, webhook?: string) =>
   });
 
 const keyChange = (change: changes.KeyChange) => ({
-  ...{ what: 'Mail about a change', to: ['owner', 'maker'] as const, isAuthored: true },
+  what: 'Mail about a change',
+  to: ['owner', 'maker'] as const,
+  isAuthored: true,
   /** After a rotation, the mail is about the key that was replaced. */
   async words(told: Told, { key_id, replaces }: { key_id: string; replaces?: string }): Promise<Mail | null> {
     const found = await findKey(told, replaces ?? key_id);
@@ -115,7 +120,9 @@ const accountChange = <Schema extends z.ZodObject>(
   row({
     data,
     mail: {
-      ...{ what: 'Mail about a change', to: ['owner'], isAuthored: true },
+      what: 'Mail about a change',
+      to: ['owner'],
+      isAuthored: true,
       words: ({ account, about }, facts) => account && words(about, facts),
     },
   });
@@ -133,7 +140,8 @@ export const EVENTS = {
     webhook: 'The balance fell below the threshold of the low-balance alert',
     data: z.strictObject({ balance: credits, threshold: credits }),
     mail: {
-      ...{ what: 'Mail about a low balance', to: ['owner'] },
+      what: 'Mail about a low balance',
+      to: ['owner'],
       words(told, { threshold }) {
         const account = openAccount(told);
         const { to, publicUrl } = told.about;
@@ -151,7 +159,8 @@ export const EVENTS = {
       since: z.preprocess((at) => (typeof at === 'number' ? new Date(at).toISOString() : at), id),
     }),
     mail: {
-      ...{ what: 'Alert about spending', to: ['owner'] },
+      what: 'Alert about spending',
+      to: ['owner'],
       words: (told, data) =>
         openAccount(told) &&
         alerts.spendingAbove(told.about.to, `${told.about.publicUrl}/account/alerts`, data),
@@ -162,7 +171,8 @@ export const EVENTS = {
       'A new snapshot revised, redefined, renamed or withdrew indicators that the account used in the 30 days before; once for each',
     data: editionDigest,
     mail: {
-      ...{ what: 'Alert about changed indicators', to: ['owner'] },
+      what: 'Alert about changed indicators',
+      to: ['owner'],
       words: (told, data) =>
         openAccount(told) &&
         alerts.indicatorsChanged(told.about.to, `${told.about.publicUrl}/account/alerts`, data),
@@ -170,14 +180,16 @@ export const EVENTS = {
   }),
   'key.created': row({ webhook: 'A key was made', data: key, mail: keyChange('created') }),
   'key.rotated': row({
-    ...{ webhook: 'A key was replaced by a new one', data: key.extend({ replaces: id }) },
+    webhook: 'A key was replaced by a new one',
+    data: key.extend({ replaces: id }),
     mail: keyChange('rotated'),
   }),
   'key.revoked': row({ webhook: 'A key was revoked', data: key, mail: keyChange('revoked') }),
   'key.expires': row({
     data: z.strictObject({ key_id: id, days: z.number() }),
     mail: {
-      ...{ what: 'Mail about a key that expires', to: ['owner', 'maker'] },
+      what: 'Mail about a key that expires',
+      to: ['owner', 'maker'],
       async words(told, { key_id, days }) {
         const found = await findKey(told, key_id);
         if (!found || daysToTell(found, await told.find.keys(), told.now_ms) === null) return null;
@@ -194,7 +206,9 @@ export const EVENTS = {
   'connection.made': row({
     data: connection,
     mail: {
-      ...{ what: 'Mail about a change', to: ['owner', 'maker'], isAuthored: true },
+      what: 'Mail about a change',
+      to: ['owner', 'maker'],
+      isAuthored: true,
       async words({ find, about }, { connection_id }) {
         const found = await find.connection(connection_id);
         return found && changes.connectionMade(found, about);
@@ -204,7 +218,8 @@ export const EVENTS = {
   'connection.ended': row({
     data: connection,
     mail: {
-      ...{ what: 'Mail about a change', to: ['owner', 'maker'] },
+      what: 'Mail about a change',
+      to: ['owner', 'maker'],
       async words({ find, about, event }, { connection_id }) {
         const found = await find.connection(connection_id);
         // Its own client is not told of by mail.
@@ -224,7 +239,9 @@ export const EVENTS = {
   'ownership.moved': row({
     data: z.strictObject({ from: id, to: id }),
     mail: {
-      ...{ what: 'Mail about a change', to: ['named'], isAuthored: true },
+      what: 'Mail about a change',
+      to: ['named'],
+      isAuthored: true,
       async words({ find, about }, { to }) {
         const owner = await find.person(to);
         return owner && changes.ownershipMoved(owner.email, about);
@@ -234,7 +251,9 @@ export const EVENTS = {
   'password.changed': row({
     data: nothing,
     mail: {
-      ...{ what: 'Mail about a change', to: ['named'], isAuthored: true },
+      what: 'Mail about a change',
+      to: ['named'],
+      isAuthored: true,
       words: ({ about }) => changes.passwordChanged(about),
     },
   }),
@@ -243,7 +262,9 @@ export const EVENTS = {
       change: z.enum(Object.keys(SECURITY_EVENTS) as (keyof typeof SECURITY_EVENTS)[]),
     }),
     mail: {
-      ...{ what: 'Mail about the second factor', to: ['named'], isAuthored: true },
+      what: 'Mail about the second factor',
+      to: ['named'],
+      isAuthored: true,
       words: ({ about, event }, { change }) =>
         securityNotice(about.to, `${about.publicUrl}/account/forgot`, change, event.reason),
     },
@@ -251,7 +272,8 @@ export const EVENTS = {
   'export.ready': row({
     data: z.strictObject({ account_id: id, request_id: id }),
     mail: {
-      ...{ what: 'Mail about an export that is ready', to: ['owner'] },
+      what: 'Mail about an export that is ready',
+      to: ['owner'],
       async words({ find, about }, { request_id }) {
         return (await find.isExportReady(request_id))
           ? exportReady(about.to, `${about.publicUrl}/account/data`)
@@ -262,14 +284,16 @@ export const EVENTS = {
   'operator.alert': row({
     data: operatorAlert,
     mail: {
-      ...{ what: 'Alert to operators', to: ['operators'] },
+      what: 'Alert to operators',
+      to: ['operators'],
       words: ({ about }, alert) => alerts.operatorAlert(about.to, alert),
     },
   }),
   'webhook.disabled': row({
     data: z.strictObject({ endpoint_id: id }),
     mail: {
-      ...{ what: 'Mail about a disabled webhook', to: ['owner'] },
+      what: 'Mail about a disabled webhook',
+      to: ['owner'],
       async words({ find, about }, { endpoint_id }) {
         const found = await find.endpoint(endpoint_id);
         // It may have been removed, or enabled again.

@@ -59,7 +59,8 @@ export function billingFrom(form: BillingForm, countries: readonly Country[]) {
     name,
     /** Street, postcode and town, one line each, without the country. */
     address,
-    ...{ country: country.code, country_name: country.name },
+    country: country.code,
+    country_name: country.name,
     /** With its prefix, without spaces; empty without one. */
     vat_id,
   };

@@ -66,7 +66,14 @@ export function invoiceOf(
   const { seller, vat_id, pay_to } = terms;
   const { order_id, account_id, payment, pack_name, credits, currency } = order;
   return {
-    ...{ kind: 'invoice', corrects: null, order_id, account_id, payment, pack_name, credits, currency },
+    kind: 'invoice',
+    corrects: null,
+    order_id,
+    account_id,
+    payment,
+    pack_name,
+    credits,
+    currency,
     seller: { lines: seller, vat_id, pay_to },
     issued_at_ms,
     due_at_ms: order.payment === 'invoice' ? issued_at_ms + terms.due_days * DAY_MS : null,

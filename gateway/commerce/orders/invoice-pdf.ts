@@ -24,7 +24,11 @@ const readFont = (path: string): Buffer =>
 export async function invoicePdf(document: InvoiceDocument): Promise<Buffer> {
   const text = invoiceText(document);
   const pdf = new PDFDocument({
-    ...{ size: 'A4', margin: MARGIN, lang: 'en', pdfVersion: '1.7', displayTitle: true },
+    size: 'A4',
+    margin: MARGIN,
+    lang: 'en',
+    pdfVersion: '1.7',
+    displayTitle: true,
     font: '',
     info: {
       Title: `${text.title} ${document.number}`,

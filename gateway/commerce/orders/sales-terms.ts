@@ -29,7 +29,12 @@ export type SalesTerms = ReturnType<typeof salesTermsOf>;
 
 /** As with no settings: a seller called Almanac, who charges no VAT. */
 export const DEFAULT_TERMS: SalesTerms = {
-  ...{ seller: ['Almanac'], vat_id: '', country: '', vat_rate_bp: 0, pay_to: [], due_days: 30 },
+  seller: ['Almanac'],
+  vat_id: '',
+  country: '',
+  vat_rate_bp: 0,
+  pay_to: [],
+  due_days: 30,
 };
 
 /** The settings without which nobody can pay by invoice: who sells, and where the money goes. */

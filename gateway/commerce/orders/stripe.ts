@@ -197,8 +197,13 @@ export class StripePayment implements PaymentMethod {
     if (mismatch !== null) return this.#ignore(source, reported, mismatch);
     const settled = await audit.attempt(
       {
-        ...{ by: 'stripe', action: `order.${report.kind}`, subject: `order ${order_id}` },
-        ...{ before: { state: placed.state }, after: {}, reason: source, request_id },
+        by: 'stripe',
+        action: `order.${report.kind}`,
+        subject: `order ${order_id}`,
+        before: { state: placed.state },
+        after: {},
+        reason: source,
+        request_id,
       },
       () => orders.settle(order_id, report),
       auditOutcome,

@@ -66,7 +66,9 @@ export function confirmed(
   },
 ): void {
   confirmedAction(scope, context, {
-    ...{ ...action, fields: z.object({}), reason: () => null },
+    ...action,
+    fields: z.object({}),
+    reason: () => null,
     async act(request, reply, { password }) {
       const refused = action.asksPassword ? await reauthenticate(context, request, reply, password) : null;
       return refused === null ? act(request, reply) : { status: reply.statusCode, problem: refused };

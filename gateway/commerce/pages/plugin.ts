@@ -84,7 +84,9 @@ export function createAccountContext(service: AccountService): AccountContext {
   const takesTransfers = missingForInvoices(salesTermsOf(service.settings)).length === 0;
   const methods = [...(stripe ? [stripe] : []), ...(takesTransfers ? [invoicePayment] : [])];
   return {
-    ...{ ...service, site, sessions },
+    ...service,
+    site,
+    sessions,
     throttle: new Throttle(redis, now),
     payments: new Map(methods.map((method) => [method.id, method])),
     view: createPageViews(site),

@@ -43,7 +43,11 @@ export class Invitations {
     /** Whether somebody can sign in with the address. */
     const isKnown = (await persons.findLogin(email)) !== null;
     return {
-      ...{ account_id, invitation_id, email, role, isKnown },
+      account_id,
+      invitation_id,
+      email,
+      role,
+      isKnown,
       account: account.name || account.email,
       /** Address of the owner. */
       sender: account.email,

@@ -36,7 +36,9 @@ export class PasswordHasher {
   async hash(password: string): Promise<string> {
     const salt = randomBytes(SALT_BYTES);
     const hash = await this.#derive(password, salt, HASH_BYTES, {
-      ...{ N: this.#cost, r: BLOCK_SIZE, p: PARALLEL },
+      N: this.#cost,
+      r: BLOCK_SIZE,
+      p: PARALLEL,
     });
     const texts = [salt.toString('base64url'), hash.toString('base64url')];
     return ['scrypt', this.#cost, BLOCK_SIZE, PARALLEL, ...texts].join('$');

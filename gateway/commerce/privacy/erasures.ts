@@ -121,7 +121,9 @@ export class Erasures extends Store<ErasureDependencies> {
     const erased_as = await this.#replaceIdentity(account_id);
     await this.#expectNothingLeft(account_id);
     const entry = {
-      ...{ by, action: 'account.erase', subject: accountSubject(account_id) },
+      by,
+      action: 'account.erase',
+      subject: accountSubject(account_id),
       after: { erased_as, ...removed },
       reason: [`request ${request_id}`, note.trim()].filter((part) => part !== '').join(': '),
     };
@@ -189,7 +191,13 @@ export class Erasures extends Store<ErasureDependencies> {
     const { account, keys, alert, members, invitations, spending, changeAlerts } = redisKeys;
     const { usedIndicators, billing, accountOutbox, connections } = redisKeys;
     const names = [
-      ...[account, keys, alert, members, invitations, spending, changeAlerts],
+      account,
+      keys,
+      alert,
+      members,
+      invitations,
+      spending,
+      changeAlerts,
       ...[usedIndicators, billing, accountOutbox, connections],
     ].map((name) => name(account_id));
     const [result, erased_as] = await this.run(ERASE, [...names, now(), this.newId('erased')]);

@@ -150,7 +150,12 @@ export function openPrivacy({ settings, redis, accounts, archive, mailer, now, l
   const audit = new AuditLog(redis, now, archive);
   const { orders } = accounts;
   const privacy = new PrivacyService({
-    ...{ ...base, accounts, persons, requests, archive, log },
+    ...base,
+    accounts,
+    persons,
+    requests,
+    archive,
+    log,
     members: new MemberStore(base),
     connections: new ConnectionStore(base),
     alerts: new BalanceAlerts(base),

@@ -114,7 +114,9 @@ export async function shownYear(
   const known = GROUPS.get(asked ?? '');
   const group = known && { ...known, members: new Set(servedMembers(known, edition)) };
   const said = {
-    ...{ record, sort, members: group?.members },
+    record,
+    sort,
+    members: group?.members,
     remarks: other === undefined ? series.remarks : await series.remarksOn(other),
     isComparable: await hasComparableRanks(edition, series, held.year),
   };
@@ -175,9 +177,13 @@ export async function drawnLines(
   const shown = held.some(({ points }) => points.length > 0) ? yearsOf(held) : years;
   return {
     ...linesWithTable(series, held, id, pageChart, isLog),
-    ...{ histories: all, isLog, problems },
+    histories: all,
+    isLog,
+    problems,
     /** For a choice: all that there are, and the first and the last that are shown. */
-    ...{ years, from: shown[0], to: shown.at(-1) },
+    years,
+    from: shown[0],
+    to: shown.at(-1),
   };
 }
 

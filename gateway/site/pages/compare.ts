@@ -60,7 +60,9 @@ export const compare = definePage<Query>({
       section: 'compare',
       ...(sent.countries === undefined && sent.indicators === undefined && { canonical: '/compare' }),
       data: {
-        ...{ places, problems, shown },
+        places,
+        problems,
+        shown,
         compared: await Promise.all(series.map((one, at) => compareOn(edition, one, places, at, sent))),
         scatter: await shownScatter(edition, series, places),
         links,
@@ -141,7 +143,10 @@ async function compareOn(
     return { place: history.place, latest, isOpening: latest?.year === opening?.year };
   });
   return {
-    ...{ record, credited, lines, rows },
+    record,
+    credited,
+    lines,
+    rows,
     ranked: opening && countRanked(opening),
     decimals: columnDecimals(rows.map(({ latest }) => latest?.value ?? null)),
   };
@@ -159,7 +164,8 @@ async function shownScatter(edition: Edition, [x, y]: readonly ShownSeries[], pl
   const { year, pairs, drawing, labels } = found;
   const areOpen = [x, y].every(({ record }) => record.access_tier === 'open');
   return {
-    ...{ year, count: pairs.length },
+    year,
+    count: pairs.length,
     chart: pageChart(drawing, labels, 'scatter'),
     /** Null where a series may only be shown. */
     table: areOpen ? { columns: [x, y].map(({ record }) => axisTitle(record)), rows: pairs } : null,

@@ -72,7 +72,9 @@ export const country = definePage({
       data: {
         country: record,
         topics: topics.map(({ topic, held, subjects, first }) => ({
-          ...{ topic, held, subjects },
+          topic,
+          held,
+          subjects,
           items: first(ITEMS_PER_TOPIC),
         })),
         peers: await findPeers(edition, record),

@@ -132,7 +132,8 @@ const OF_CODE = {
   pageMax: LIMIT_MAX,
   listFormats: LIST_FORMATS,
   formats: ENCODERS.map(({ name, mediaType, documentation }) => ({
-    ...{ name, mediaType },
+    name,
+    mediaType,
     text: documentation ?? '`data` and `meta`; the default',
   })),
   operations: OPERATIONS.map((operation) => ({ ...operation, isPriced: isPriced(operation) })),
@@ -199,7 +200,13 @@ async function exampleValues(edition: Edition, base: string) {
   const derived = open.find(({ measured }) => measured?.population)?.record.id ?? indicator.id;
   const other = open.find(({ record }) => record.id !== indicator.id)?.record.id ?? indicator.id;
   return {
-    ...{ indicator, codes, from, to, value, other, derived },
+    indicator,
+    codes,
+    from,
+    to,
+    value,
+    other,
+    derived,
     aggregated: await aggregatedQuery(edition, open, indicator.id, countries[0]?.iso3 ?? ''),
     first: countries[0]?.iso3 ?? '',
     words: indicator.name

@@ -49,8 +49,15 @@ const FORMATS = [csv, xlsx] as const;
 function defineDownload<Query>(path: string, query: QuerySchema<Query>, choose: Choose<Query>): Operation[] {
   return FORMATS.map((encoder) =>
     defineOperation<Query>({
-      ...{ name: `${path}.${encoder.name}`, path: `${path}.${encoder.name}`, tag: 'Page', query },
-      ...{ summary: '', description: '', needsKey: false, priceText: 'free', isCacheable: false },
+      name: `${path}.${encoder.name}`,
+      path: `${path}.${encoder.name}`,
+      tag: 'Page',
+      query,
+      summary: '',
+      description: '',
+      needsKey: false,
+      priceText: 'free',
+      isCacheable: false,
       isDownload: true,
       answer: z.string(),
       plan: (input) => planFile(input, encoder, choose),
@@ -71,7 +78,10 @@ async function planFile<Query>(
   if (!checked.ok) return { kind: 'invalid', detail: checked.detail };
   const { id } = found.entry.record;
   const planned = await chosen.operation.plan({
-    ...{ snapshot, path: chosen.path, query: checked.values, publicUrl },
+    snapshot,
+    path: chosen.path,
+    query: checked.values,
+    publicUrl,
   });
   return planned.kind === 'plan' ? freely(planned, `${id}.${chosen.name}`) : planned;
 }
@@ -81,7 +91,9 @@ const WHOLE =
 
 /** The plan without its price. */
 const freely = ({ produce, rows }: Plan, name: string): Plan => ({
-  ...{ kind: 'plan', price: 0, rows },
+  kind: 'plan',
+  price: 0,
+  rows,
   async produce(caller) {
     const content = await produce(caller);
     if (content.kind !== 'table') throw new Error('a download is a table');

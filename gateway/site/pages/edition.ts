@@ -27,7 +27,11 @@ export const editionPage = definePage({
       description: `The ${items.length} indicators of edition ${edition.id}, as they were cited.`,
       section: 'indicators',
       data: {
-        ...{ what, credit, list, cited: edition.id, citedAt: edition.generatedAt },
+        what,
+        credit,
+        list,
+        cited: edition.id,
+        citedAt: edition.generatedAt,
         isServed: edition.id === served.id,
         call: withQuery('/v1/indicators', { provider, as_of: edition.id }),
       },

@@ -63,7 +63,9 @@ export const indicator = definePage({
       canonical: `/indicators/${id}`,
       structured: await structuredDataSet(edition, record, topic, publicUrl),
       data: {
-        ...{ record: series.record, topic, formerId: alias === null ? null : asked },
+        record: series.record,
+        topic,
+        formerId: alias === null ? null : asked,
         lead: splitLead(series.record.description ?? ''),
         ...(await contents(input, entry, { shown, series, other })),
       },
@@ -96,11 +98,15 @@ async function contents(
   const about = await comparability(edition, { ...entry, record: series.record });
   const countries = choice.places.map(({ code }) => code).filter((code) => edition.countriesByCode.has(code));
   return {
-    ...{ latest, ofYear, ranking: ofYear?.ranking ?? null },
+    latest,
+    ofYear,
+    ranking: ofYear?.ranking ?? null,
     lines: latest && (await shownLines(series, choice.places, sent)),
     ranked: latest && countRanked(latest),
     choice,
-    ...{ shown, published: record, credited: series.credited },
+    shown,
+    published: record,
+    credited: series.credited,
     /** Of the address, for forms and for the picture of the lines. */
     fields: { ...filters, countries: choice.codes },
     drawn: { countries: choice.codes, from, to, scale, ...shown.filters },

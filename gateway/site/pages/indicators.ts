@@ -69,7 +69,8 @@ export const indicators = definePage({
       data: {
         title,
         filters,
-        ...{ topics: found.topics, providers: found.providers },
+        topics: found.topics,
+        providers: found.providers,
         sorts: SORTS.map((id) => ({ id, name: SORT_NAMES[id] })),
         list: list && {
           ...list,

@@ -153,7 +153,9 @@ export const embed = definePage({
   path: '/embed/indicators/{indicator_id}',
   query: z.object({
     picture: oneOf(['map', 'lines', 'bars']).optional(),
-    ...{ ...ASKED.map, ...ASKED.lines, ...ASKED.bars },
+    ...ASKED.map,
+    ...ASKED.lines,
+    ...ASKED.bars,
   }),
   async show(input) {
     const { edition, path, query } = input;

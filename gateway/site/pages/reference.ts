@@ -36,7 +36,8 @@ const overview = (api: ApiReference): Operation =>
         links: DOCS_LINKS,
         current: ROOT,
         groups: (api.description() as Description).tags.map(({ name, description }) => ({
-          ...{ name, description },
+          name,
+          description,
           operations: OPERATIONS.filter(({ tag }) => tag === name),
         })),
       },
@@ -70,7 +71,8 @@ function operationPage(operation: Operation, facts: ServiceFacts, api: ApiRefere
           call,
           isFeedable: readFrozenCall(call.path) !== null,
           worked: (examples.worked ?? []).map(({ title, parameters, answer }) => ({
-            ...{ title, call: exampleCall(operation, facts, parameters) },
+            title,
+            call: exampleCall(operation, facts, parameters),
             answer: JSON.stringify(answer, null, 2),
           })),
           answer: describeAnswer(described, description, examples),
@@ -87,7 +89,10 @@ const listParameters = (
   { parameters: examples }: Examples,
 ) =>
   parameters.map(({ name, in: place, required, description = '', schema }) => ({
-    ...{ name, place, required, description },
+    name,
+    place,
+    required,
+    description,
     type: schema.enum ? 'string' : typeText(schema, components.schemas),
     bounds: boundsText(schema),
     words: schema.enum?.map(String) ?? [],

@@ -156,7 +156,12 @@ export function cellAt(vector: Vector, row: number): Cell {
 
 /** What an indicator is called, and whom it is credited to. */
 export const creditOf = ({ id, name, unit, licence, licence_url, attribution }: IndicatorRecord) => ({
-  ...{ id, name, unit, licence, licence_url, attribution },
+  id,
+  name,
+  unit,
+  licence,
+  licence_url,
+  attribution,
 });
 
 /**

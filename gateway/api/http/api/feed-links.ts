@@ -93,7 +93,11 @@ async function findCall(
   return {
     operation: isHead ? HEAD_OPERATION : operation,
     feed: { ...found, make: isHead ? headOf(found.link) : maker(request, found.link) },
-    ...{ route: ROUTE, requestId: request.id, authorization: undefined, path, publicUrl },
+    route: ROUTE,
+    requestId: request.id,
+    authorization: undefined,
+    path,
+    publicUrl,
     address: () => addressOf(request.raw),
     origin: () => undefined,
     readQuery: () => reading,

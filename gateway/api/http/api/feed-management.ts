@@ -64,9 +64,20 @@ function toRecord(feed: Feed): z.infer<typeof feedRecord> {
   const { feed_id, last4, created_at_ms, expires_at_ms, revoked_at_ms, fetched_at_ms } = feed;
   const { name, query, format, state, monthly_cap, month_credits, fetches, edition } = feed;
   return {
-    ...{ id: feed_id, name, query, format, secret_ends_with: last4, state, monthly_cap, month_credits },
-    ...{ fetches, fetched_at: momentOf(fetched_at_ms), edition, created_at: formatTimestamp(created_at_ms) },
-    ...{ expires_at: momentOf(expires_at_ms), revoked_at: momentOf(revoked_at_ms) },
+    id: feed_id,
+    name,
+    query,
+    format,
+    secret_ends_with: last4,
+    state,
+    monthly_cap,
+    month_credits,
+    fetches,
+    fetched_at: momentOf(fetched_at_ms),
+    edition,
+    created_at: formatTimestamp(created_at_ms),
+    expires_at: momentOf(expires_at_ms),
+    revoked_at: momentOf(revoked_at_ms),
   };
 }
 
@@ -193,7 +204,11 @@ async function manage(
     });
   const call: Call<Outcome> = {
     operation: { ...MANAGED, plan },
-    ...{ route: ROUTE, requestId: id, authorization: raw.headers.authorization, path: {}, publicUrl },
+    route: ROUTE,
+    requestId: id,
+    authorization: raw.headers.authorization,
+    path: {},
+    publicUrl,
     address: () => addressOf(raw),
     origin: () => raw.headers.origin,
     readQuery: () => ({ ok: true, values: {}, controls: {}, ignored: [] }),

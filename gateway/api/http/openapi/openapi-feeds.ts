@@ -52,7 +52,10 @@ const managed = (operationId: string, summary: string, description: string) => (
 });
 
 const FEED_ID = {
-  ...{ name: 'feed_id', in: 'path', required: true, description: 'Id of the link' },
+  name: 'feed_id',
+  in: 'path',
+  required: true,
+  description: 'Id of the link',
   schema: { type: 'string', minLength: 1 },
 };
 
@@ -140,7 +143,9 @@ const fetched = () => ({
   security: [{}],
   parameters: [
     {
-      ...{ name: 'file', in: 'path', required: true },
+      name: 'file',
+      in: 'path',
+      required: true,
       description: 'The secret of the link, a dot and its format',
       schema: { type: 'string', pattern: `^alm_feed_[0-9A-Za-z]{40}\\.(${FEED_FORMATS.join('|')})$` },
     },

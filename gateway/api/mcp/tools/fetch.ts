@@ -38,15 +38,21 @@ export const fetchTool = defineTool({
     const lines = linesOf(described, publicUrl);
     return answerPlan(
       fitted(lines.length, (shown) => ({
-        ...{ outcome: 'answer' as const, message: '', edition },
+        outcome: 'answer' as const,
+        message: '',
+        edition,
         id: record.id,
         title: titleOf(record),
         text: lines.slice(0, shown).join('\n'),
         url: `${publicUrl}/indicators/${record.id}`,
         metadata: {
-          ...{ provider: record.provider.name, licence: record.licence, source: record.attribution },
+          provider: record.provider.name,
+          licence: record.licence,
+          source: record.attribution,
           ...(record.unit !== null && { unit: record.unit }),
-          ...{ topic: record.topic, figures: record.access_tier, edition },
+          topic: record.topic,
+          figures: record.access_tier,
+          edition,
         },
       })),
       { price: 0, rows: 1 },

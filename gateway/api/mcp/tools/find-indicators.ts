@@ -97,7 +97,10 @@ export const findIndicatorsTool = defineTool({
       outcome: match === 'none' ? ('refused' as const) : ('answer' as const),
       message: page.skip === 0 ? MESSAGES[match] : FURTHER,
       edition: snapshot.id,
-      ...{ match, places, years, nearest },
+      match,
+      places,
+      years,
+      nearest,
       ...paged(page, rows, hits.length),
       indicators: shown.slice(0, rows).map((one) => toHit(one, publicUrl)),
     }));

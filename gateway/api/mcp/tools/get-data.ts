@@ -54,16 +54,22 @@ export const getDataTool = defineTool({
     // Without years, the newest measured ones are meant.
     const newest = from === undefined && to === undefined ? 1 : undefined;
     const question = {
-      ...{ indicators: found.records.map(({ id }) => id), countries: places?.countries },
-      ...{ from, to, latest: asked.latest ?? newest },
-      ...{ transform, aggregate: aggregateOf(places, asked.groups) },
+      indicators: found.records.map(({ id }) => id),
+      countries: places?.countries,
+      from,
+      to,
+      latest: asked.latest ?? newest,
+      transform,
+      aggregate: aggregateOf(places, asked.groups),
     };
     const answered = await askFigures(about, question, page.skip);
     if (answered.kind !== 'figures') return answered;
     const { rows, price, figures } = answered;
     const missing = await missingFigures(answered.found, question, answered.held, snapshot, places);
     const answer = figuresAnswer({
-      ...{ ...about, ...sourceOf(answered.found), figures },
+      ...about,
+      ...sourceOf(answered.found),
+      figures,
       refusals: [...refusals, ...missing],
       held: { rows, price, asked: question },
     });

@@ -160,7 +160,13 @@ async function findRanked(asked: Asked): Promise<Ranked | Refused | Invalid> {
 
 const NO_GROUPS = {
   kind: 'figures' as const,
-  ...{ figures: [], missing: [], others: [], indicators: [], places: undefined, price: 0, rows: 0 },
+  figures: [],
+  missing: [],
+  others: [],
+  indicators: [],
+  places: undefined,
+  price: 0,
+  rows: 0,
 };
 
 /** Figures of groups in the year, which stand beside the ranking, on its first page. */
@@ -201,7 +207,11 @@ async function readRanking(
     ? statusesOf(await source.details(record, await source.select(record, filter, {}), filter))
     : await edition.observations.statuses(record.id, filter);
   return rows.map(({ iso3, name, value, rank, projected, ci_lo, ci_hi }) => ({
-    ...{ indicator: record.id, iso3, country: name, year, value: value ?? 0 },
+    indicator: record.id,
+    iso3,
+    country: name,
+    year,
+    value: value ?? 0,
     status: statuses.get(statusKey(iso3, year)) ?? null,
     projected,
     ...(ci_lo === null ? {} : { ci_lo }),

@@ -132,9 +132,13 @@ const { licence, licence_url, attribution } = indicatorRecord.shape;
 
 /** Figures of many providers: each row has its own terms, for which headers have no room. */
 const profileRow = z.object({
-  ...{ iso3, country: name, topic: z.string() },
+  iso3,
+  country: name,
+  topic: z.string(),
   ...topicItem.shape,
-  ...{ licence, licence_url, attribution },
+  licence,
+  licence_url,
+  attribution,
 });
 type ProfileRow = z.infer<typeof profileRow>;
 

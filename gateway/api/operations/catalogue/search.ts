@@ -46,9 +46,15 @@ const hit = z.object({
 });
 
 const toHit = ({ record, concept, twins, match, why }: SeriesHit): z.infer<typeof hit> => ({
-  ...{ id: record.id, name: record.name, unit: record.unit, provider: record.provider.id, concept },
+  id: record.id,
+  name: record.name,
+  unit: record.unit,
+  provider: record.provider.id,
+  concept,
   twins: twins.map(({ id }) => id),
-  ...{ coverage: record.coverage, match, why: [...why] },
+  coverage: record.coverage,
+  match,
+  why: [...why],
 });
 
 export const search = defineList({

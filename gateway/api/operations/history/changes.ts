@@ -87,7 +87,9 @@ export const changes = defineList({
     const after_ms = momentOf(sent, editions);
     const isAfter = ({ at }: { at: string }): boolean => after_ms === null || Date.parse(at) > after_ms;
     const meta = {
-      ...{ generated_at: generatedAt, count: records.length, more: found.length > listed.length },
+      generated_at: generatedAt,
+      count: records.length,
+      more: found.length > listed.length,
       since: sent?.sent,
       rollbacks: editions.rollbacks.filter(isAfter),
       withheld: withholdings(await editions.withheld()).filter(isAfter),
@@ -100,7 +102,12 @@ const toEntry = (
   { edition, published_at, base }: LogEntry,
   { added, withdrawn, renamed, revised, redefined }: EditionChanges,
 ): ChangeEntry => ({
-  ...{ edition, published_at, base, added, withdrawn, renamed },
+  edition,
+  published_at,
+  base,
+  added,
+  withdrawn,
+  renamed,
   revised: Object.entries(revised).map(([indicator, { file: _, ...counts }]) => ({ indicator, ...counts })),
   redefined,
 });

@@ -85,7 +85,11 @@ const toRow = (
   fate: Fate,
   { shown, withheld }: { shown: ReadonlySet<string>; withheld: WithheldRecord },
 ): z.infer<typeof editionRow> => ({
-  ...{ id, published_at, base, counts, root },
+  id,
+  published_at,
+  base,
+  counts,
+  root,
   rolled_back: fate !== undefined && fate !== null,
   rolled_back_at: fate?.at ?? null,
   rollback_reason: fate?.reason ?? null,

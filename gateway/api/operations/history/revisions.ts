@@ -71,7 +71,8 @@ export const revisions = defineOperation({
   formats: LIST_FORMATS,
   answer: envelope(z.array(revisionRow), {
     count,
-    ...{ indicator: indicatorId, ...named },
+    indicator: indicatorId,
+    ...named,
     countries: countriesEcho,
     ...yearsEcho,
     since: z.string().optional(),
@@ -99,7 +100,12 @@ export const revisions = defineOperation({
       generated_at: snapshot.generatedAt,
       count: rows.length,
       ...creditOfOne(record),
-      ...{ countries, from, to, years, since: sent?.sent, format },
+      countries,
+      from,
+      to,
+      years,
+      since: sent?.sent,
+      format,
     };
     const table = recordTable(
       encoder.namesIndicator ? FILE_COLUMNS : COLUMNS,
@@ -114,8 +120,11 @@ export const revisions = defineOperation({
 });
 
 const NO_FIGURE: { [Name in keyof Figure]: null } = {
-  ...{ value: null, ci_lo: null, ci_hi: null },
-  ...{ status: null, projected: null },
+  value: null,
+  ci_lo: null,
+  ci_hi: null,
+  status: null,
+  projected: null,
 };
 
 function toRow(
@@ -127,11 +136,18 @@ function toRow(
     iso3: country,
     year,
     kind,
-    ...{ old_value: a.value, new_value: b.value },
-    ...{ old_ci_lo: a.ci_lo, new_ci_lo: b.ci_lo, old_ci_hi: a.ci_hi, new_ci_hi: b.ci_hi },
-    ...{ old_status: a.status, new_status: b.status },
-    ...{ old_projected: a.projected, new_projected: b.projected },
-    ...{ old_unit: oldUnit, new_unit: newUnit },
+    old_value: a.value,
+    new_value: b.value,
+    old_ci_lo: a.ci_lo,
+    new_ci_lo: b.ci_lo,
+    old_ci_hi: a.ci_hi,
+    new_ci_hi: b.ci_hi,
+    old_status: a.status,
+    new_status: b.status,
+    old_projected: a.projected,
+    new_projected: b.projected,
+    old_unit: oldUnit,
+    new_unit: newUnit,
     old_edition: chain[edition - 1]?.edition ?? '',
     new_edition: chain[edition]?.edition ?? '',
   };

@@ -46,7 +46,9 @@ export const declaredGroup = (
   { territories }: EditionGroups,
   { id: group, name, members }: EditionGroups['groups'][number],
 ): GroupPlace => ({
-  ...{ code: GROUP_MARK + group, name, members },
+  code: GROUP_MARK + group,
+  name,
+  members,
   async read({ id }, by) {
     const stored = await edition.groupFigures(id);
     const columns = stored?.groups[group];
@@ -75,7 +77,9 @@ export const ownGroup = (
   members: readonly string[],
   method: OwnMethod,
 ): GroupPlace => ({
-  ...{ code: members.join(','), name: members.join(','), members },
+  code: members.join(','),
+  name: members.join(','),
+  members,
   async read({ id }) {
     if (method !== 'declared') {
       const own = await readMembers(edition, members, { id, divisor: null, by: null });
@@ -101,7 +105,8 @@ async function readMembers(
   const read = (id: string | null) => (id === null ? null : readValues(edition, id, members));
   const [figures, divisors, by] = await Promise.all([read(series.id), read(series.divisor), read(series.by)]);
   return members.map((iso3) => ({
-    ...{ iso3, hidden: null },
+    iso3,
+    hidden: null,
     figures: figures?.get(iso3) ?? null,
     divisors: divisors?.get(iso3) ?? null,
     ...(by && { by: by.get(iso3) ?? null }),

@@ -110,8 +110,17 @@ export class GroupRows implements RowSource {
 }
 
 const NO_COUNTRY = {
-  ...{ iso3: null, iso2: null, m49: null, official_name: null, region: null, subregion: null },
-  ...{ income_group: null, wb_code: null, capital: null, wikidata_id: null, flag_emoji: null },
+  iso3: null,
+  iso2: null,
+  m49: null,
+  official_name: null,
+  region: null,
+  subregion: null,
+  income_group: null,
+  wb_code: null,
+  capital: null,
+  wikidata_id: null,
+  flag_emoji: null,
 };
 const NO_DETAIL: RowDetail = { iso3: '', year: 0, status: null, ...NO_RANKS };
 
@@ -122,7 +131,11 @@ function detailOf({ status, reason }: Figure, held: HeldGroup, at: number): RowD
   );
   const price = figuresPerMember === null ? 1 : Math.max(1, counted * figuresPerMember);
   return {
-    ...{ iso3: '', year: columns.year[at] ?? 0, status, reason, ...NO_RANKS },
+    iso3: '',
+    year: columns.year[at] ?? 0,
+    status,
+    reason,
+    ...NO_RANKS,
     group: { members, counted, coverage: wholePercent(coverage), method, price },
   };
 }

@@ -143,7 +143,8 @@ interface FieldColumn {
 
 /** Text of each row's indicator. */
 const ofIndicator = (pick: (record: IndicatorRecord) => string | null, description = ''): FieldColumn => ({
-  ...{ type: 'text', description },
+  type: 'text',
+  description,
   vector({ runs, rows }, { records }) {
     const { words, codes: wordOf } = textVector(records.map(pick));
     const codes = new Int32Array(rows);
@@ -154,7 +155,8 @@ const ofIndicator = (pick: (record: IndicatorRecord) => string | null, descripti
 
 /** Text of each row's country. */
 const ofCountry = (pick: (record: Place) => string | null, description = ''): FieldColumn => ({
-  ...{ type: 'text', description },
+  type: 'text',
+  description,
   vector({ country, rows }, { countries }) {
     const { words, codes: wordOf } = textVector(countries.map(pick));
     const codes = new Int32Array(rows);

@@ -175,8 +175,17 @@ function rank(
   const { id: indicator, name, unit, higher_is_better, licence, licence_url, attribution } = record;
   const ranked = data.filter((row) => row.rank !== null).length;
   const meta = {
-    ...{ generated_at: generatedAt, count: data.length, ranked, indicator, name, unit, higher_is_better },
-    ...{ year: resolved, licence, licence_url, attribution },
+    generated_at: generatedAt,
+    count: data.length,
+    ranked,
+    indicator,
+    name,
+    unit,
+    higher_is_better,
+    year: resolved,
+    licence,
+    licence_url,
+    attribution,
     ...(derived && { transform: derived.words, ...derived.meta(true) }),
   };
   return Buffer.from(JSON.stringify({ data, meta }));

@@ -35,8 +35,12 @@ export const transforms = () =>
     .meta({ type: 'string', pattern: `^(${ONE})(,(${ONE}))?$`, examples: ['growth:5'] });
 
 const inputSeries = z.object({
-  ...{ id: z.string(), name: z.string(), unit: z.string().nullable() },
-  ...{ licence: z.string(), licence_url: z.string().nullable(), attribution: z.string() },
+  id: z.string(),
+  name: z.string(),
+  unit: z.string().nullable(),
+  licence: z.string(),
+  licence_url: z.string().nullable(),
+  attribution: z.string(),
 });
 
 export const derivation = z

@@ -56,7 +56,10 @@ function readClaim(text: string): Claim | UnreadClaim {
   const read = { indicator: indicator || null, iso3, year, value: number };
   const unread = PARTS.filter((part) => read[part] === null);
   return {
-    ...{ text, indicator, iso3, year },
+    text,
+    indicator,
+    iso3,
+    year,
     unread: unread.map((part) => ({ part, expected: EXPECTED[part] })),
   };
 }

@@ -42,7 +42,9 @@ export async function planDerivation(edition: Edition, asked: Asked): Promise<Pl
     one.name === 'per' ? { ...one, indicator: edition.resolve(one.indicator).id } : one,
   );
   const recipe: Recipe = {
-    ...{ indicator: entry.record.id, place: asked.place, year: asked.year },
+    indicator: entry.record.id,
+    place: asked.place,
+    year: asked.year,
     transform: transforms.map(transformWord),
     aggregate: asked.aggregate ?? null,
   };
@@ -67,7 +69,10 @@ async function faultIn(
   }
   if (isGroup) {
     const groups = await findGroups(edition, [entry], {
-      ...{ places: [place], own: undefined, method: 'declared', transforms },
+      places: [place],
+      own: undefined,
+      method: 'declared',
+      transforms,
     });
     return 'kind' in groups ? groups : null;
   }

@@ -31,16 +31,26 @@ const number = z.number().nullable();
 const proof = z.object({ index: z.int(), path: z.array(z.string()) });
 
 const row = z.object({
-  ...{ iso3: iso3Code, year: z.int(), value: number, ci_lo: number, ci_hi: number },
-  ...{ status: z.string().nullable(), projected: z.boolean() },
+  iso3: iso3Code,
+  year: z.int(),
+  value: number,
+  ci_lo: number,
+  ci_hi: number,
+  status: z.string().nullable(),
+  projected: z.boolean(),
 });
 const descriptor = z.object({
-  ...{ indicator: z.string(), unit: z.string().nullable(), provider: z.string() },
+  indicator: z.string(),
+  unit: z.string().nullable(),
+  provider: z.string(),
   sources: z.array(sourceFile).describe('The upstream files from which the figures come'),
 });
 const rows = z.int().describe('Number of rows of the indicator');
 const edition = z.object({
-  ...{ edition: snapshotId, published_at: z.string(), indicators: z.int(), manifest: z.string() },
+  edition: snapshotId,
+  published_at: z.string(),
+  indicators: z.int(),
+  manifest: z.string(),
 });
 const notice = { licence: z.string(), licence_url: z.string().nullable(), attribution: z.string() };
 
@@ -60,12 +70,18 @@ const path = z.array(z.string());
 const derivation = z.object({
   format: z.literal('almanac-derivation/1'),
   recipe: z.object({
-    ...{ indicator: z.string(), place: z.string(), year: z.int(), transform: z.array(z.string()) },
+    indicator: z.string(),
+    place: z.string(),
+    year: z.int(),
+    transform: z.array(z.string()),
     aggregate: z.literal('declared').nullable(),
   }),
   figure: z.object({
-    ...{ value: z.number(), status: z.string().nullable(), projected: z.boolean() },
-    ...{ counted: z.int().nullable(), coverage: number },
+    value: z.number(),
+    status: z.string().nullable(),
+    projected: z.boolean(),
+    counted: z.int().nullable(),
+    coverage: number,
   }),
   series: z.array(
     z.object({ descriptor, rows, given: z.array(z.object({ index: z.int(), row })), path, index: z.int() }),
@@ -73,7 +89,9 @@ const derivation = z.object({
   indicators: path,
   rules: z.object({ given: z.array(z.object({ index: z.int(), rule: z.looseObject({}) })), path }),
   manifest: z.string().describe('Its text'),
-  ...{ edition, checkpoint: z.string(), proof },
+  edition,
+  checkpoint: z.string(),
+  proof,
   notices: z.array(z.object({ indicator: z.string(), ...notice })),
 });
 

@@ -138,8 +138,13 @@ async function verdicts(served: Edition, claims: readonly (Claim | UnreadClaim)[
 }
 
 const NO_FIGURE = {
-  ...{ value: null, deviation_percent: null, unit: null, projected: null },
-  ...{ earlier: null, redefined: null, reasons: [] },
+  value: null,
+  deviation_percent: null,
+  unit: null,
+  projected: null,
+  earlier: null,
+  redefined: null,
+  reasons: [],
 };
 
 function unreadRow(edition: string, { text, ...parts }: UnreadClaim): VerdictRow {

@@ -140,7 +140,12 @@ export class Catalogue {
 }
 
 const NO_TRAITS: CatalogueEntry['traits'] = {
-  ...{ concept: null, sex: null, age: null, unit: null, scale: 0, variants: [] },
+  concept: null,
+  sex: null,
+  age: null,
+  unit: null,
+  scale: 0,
+  variants: [],
 };
 
 export function toEntry({

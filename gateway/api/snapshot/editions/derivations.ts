@@ -79,14 +79,16 @@ export class Derivations {
     for (const [id, { rows, seen: taken }] of used)
       series.push({ ...(await this.#receipts.tree(id, rows)), rows, taken, index: indicators.indexOf(id) });
     return derivationReceipt({
-      ...{ recipe, figure, series, notices, manifest: text },
+      recipe,
+      figure,
+      series,
+      notices,
+      manifest: text,
       rules: { tree, leaves, taken: seen },
-      ...{
-        indicators: signed.tree,
-        edition: signed.edition,
-        checkpoint: signed.checkpoint,
-        place: signed.place,
-      },
+      indicators: signed.tree,
+      edition: signed.edition,
+      checkpoint: signed.checkpoint,
+      place: signed.place,
     });
   }
 }

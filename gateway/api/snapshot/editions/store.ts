@@ -77,7 +77,10 @@ export class SnapshotStore {
         store.#current?.editions.close();
         log.error({ file, object: ref.sha256 }, 'published file cannot be read');
       },
-      ...{ queries, observations, processCount, log },
+      queries,
+      observations,
+      processCount,
+      log,
       signedLog: new PublicationLogFile(directory),
     });
     await store.check();

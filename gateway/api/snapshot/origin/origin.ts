@@ -35,7 +35,11 @@ export async function openOrigin(settings: Settings, now: () => number, log: Log
     fetcher,
     follow(onPublish) {
       follower = new OriginFollower({
-        ...{ directory, client, fetcher, log, onPublish },
+        directory,
+        client,
+        fetcher,
+        log,
+        onPublish,
         cache: new ObjectCache({ directory, most_bytes: settings.OBJECT_CACHE_GB * BYTES_PER_GB, now }),
         keys: splitList(settings.SNAPSHOT_ORIGIN_KEY ?? '').map((key) => parseKey(key)),
         pollMs: settings.SNAPSHOT_ORIGIN_POLL_S * 1_000,

@@ -282,8 +282,12 @@ function withCountries(filter: RowFilter, shown: readonly string[]): RowFilter {
 }
 
 const asHot = ({ columns, statuses }: Read, filter: RowFilter): Hot => ({
-  ...{ columns, filter, text: new Map(), pending: new Map() },
-  ...{ statuses: statuses === undefined ? null : Promise.resolve(statuses), status_bytes: 0 },
+  columns,
+  filter,
+  text: new Map(),
+  pending: new Map(),
+  statuses: statuses === undefined ? null : Promise.resolve(statuses),
+  status_bytes: 0,
 });
 
 function hotBytes({ columns, text, status_bytes }: Hot): number {

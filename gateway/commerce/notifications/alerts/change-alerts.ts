@@ -128,7 +128,10 @@ export function changedIndicators(
   const renamed = new Map(changes.renamed.map(({ from, to }) => [from, to]));
   const redefinitions = new Map(changes.redefined.map((one) => [one.indicator, one]));
   const found: Record<ChangeKind, ChangedIndicator[]> = {
-    ...{ revised: [], redefined: [], renamed: [], withdrawn: [] },
+    revised: [],
+    redefined: [],
+    renamed: [],
+    withdrawn: [],
   };
   const names = used.flatMap((id) => (renamed.has(id) ? [id] : [id, idToday(id)]));
   for (const indicator of [...new Set(names)].sort()) {

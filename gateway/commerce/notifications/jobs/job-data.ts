@@ -35,7 +35,11 @@ const JOB_MEMBERS: {
   'sign-in-link': { email: 'personal' },
   'email-change': { person_id: 'kept', email: 'personal' },
   'address-changed': {
-    ...{ email: 'personal', person_id: 'kept', from: 'personal', to: 'personal', canUndo: 'kept' },
+    email: 'personal',
+    person_id: 'kept',
+    from: 'personal',
+    to: 'personal',
+    canUndo: 'kept',
   },
   invitation: { account_id: 'kept', invitation_id: 'kept' },
   told: { account_id: 'kept', recipient: 'kept', event: 'kept' },

@@ -77,7 +77,9 @@ export const WEBHOOK_ATTEMPTS = WEBHOOK_DELAYS_MS.length + 1;
 
 /** Options of a job that is tried again. */
 export const retryOptions = (name: QueueName) => ({
-  ...{ attempts: QUEUES[name].delays_ms.length + 1, backoff: { type: 'custom' }, stackTraceLimit: 0 },
+  attempts: QUEUES[name].delays_ms.length + 1,
+  backoff: { type: 'custom' },
+  stackTraceLimit: 0,
 });
 
 /** Finished jobs are deleted, because they contain addresses. */
@@ -101,7 +103,9 @@ export function startWorker<Data>(
 ): Worker<Data> {
   const { concurrency, delays_ms } = QUEUES[name];
   const worker = new Worker<Data>(name, work, {
-    ...{ connection: redis, prefix: redisKeys.jobs, concurrency },
+    connection: redis,
+    prefix: redisKeys.jobs,
+    concurrency,
     // A job whose worker ends is taken up by another, and given up like one that failed.
     maxStalledCount: delays_ms.length,
     settings: { backoffStrategy: (attempts: number) => delays_ms[attempts - 1] ?? 0 },

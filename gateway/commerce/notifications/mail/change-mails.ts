@@ -91,7 +91,10 @@ export function orderChanged(step: OrderStep, order: OrderRecord, about: Circums
   const price = `${(price_minor / 100).toFixed(2)} ${currency}`;
   const ordered = `Order ${order_id}: ${pack_name}, ${counted(credits, 'credit', 'credits')}, ${price}.`;
   return changeMail(about, {
-    ...{ subject, says: [ordered, says], linkFor: 'The order', path: `/account/orders/${order_id}` },
+    subject,
+    says: [ordered, says],
+    linkFor: 'The order',
+    path: `/account/orders/${order_id}`,
     unexpected: step === 'placed' ? ORDER_UNEXPECTED : UNEXPECTED,
   });
 }
@@ -109,7 +112,9 @@ const keyMail = (
   text: Pick<ChangeText, 'subject' | 'says'> & { linkFor?: string },
 ): Mail =>
   changeMail(about, {
-    ...{ linkFor: 'The key', path: `/account/keys/${key_id}`, ...text },
+    linkFor: 'The key',
+    path: `/account/keys/${key_id}`,
+    ...text,
     unexpected:
       'If it was neither you nor somebody of your account, revoke the key at once, choose a new password, and write to the address below.',
   });
@@ -141,7 +146,9 @@ export const keyMails = {
         `${describeKey(key)} is refused from now on. Other keys still work, and you can make a new one.`,
         ...reasonLine(key.reason),
       ],
-      ...{ linkFor: 'Your keys', path: '/account/keys', unexpected: UNEXPECTED },
+      linkFor: 'Your keys',
+      path: '/account/keys',
+      unexpected: UNEXPECTED,
     }),
 } as const satisfies Record<KeyChange, unknown>;
 
@@ -224,7 +231,8 @@ export const accountSuspended = (about: Circumstances): Mail =>
     says: [
       'All keys of your Almanac account are refused until the suspension ends. Balance, keys and data are kept, and you can still sign in.',
     ],
-    ...{ linkFor: 'Your account', path: '/account/' },
+    linkFor: 'Your account',
+    path: '/account/',
     unexpected: 'To learn why, or to have it ended, write to the address below.',
   });
 
@@ -232,7 +240,8 @@ export const accountRestored = (about: Circumstances): Mail =>
   changeMail(about, {
     subject: 'The suspension of your account has ended',
     says: ['The keys of your Almanac account work again.'],
-    ...{ linkFor: 'Your account', path: '/account/' },
+    linkFor: 'Your account',
+    path: '/account/',
     unexpected: 'If anything does not work, write to the address below.',
   });
 
@@ -243,7 +252,8 @@ export const ownershipMoved = (owner: string, about: Circumstances): Mail =>
       `${owner} owns this Almanac account from now on: mails about it go there, and only its owner can manage members, close the account and have it erased.`,
       `The former owner is a member with the role ${FORMER_OWNER}. Open invitations have ended.`,
     ],
-    ...{ linkFor: 'The members', path: '/account/members' },
+    linkFor: 'The members',
+    path: '/account/members',
     unexpected: 'If you did not expect this, write to the address below at once.',
   });
 

@@ -54,7 +54,10 @@ export class WebhookSender {
     const signal = AbortSignal.timeout(this.#timeout_ms);
     try {
       const response = await request(url, {
-        ...{ method: 'POST', body, signal, dispatcher: this.#agent },
+        method: 'POST',
+        body,
+        signal,
+        dispatcher: this.#agent,
         headers: { 'content-type': 'application/json', 'user-agent': 'Almanac-Webhooks/1', ...headers },
       });
       const answer = await readAtMost(response.body, MAX_ANSWER_BYTES);

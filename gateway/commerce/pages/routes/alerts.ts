@@ -52,8 +52,11 @@ export function alertsRoutes(scope: FastifyInstance, context: AccountContext): v
       readToldKinds(redis, account_id),
     ]);
     const kept = {
-      ...{ low_at: String(low_at ?? ''), above: String(limit?.above ?? ''), per: limit?.per ?? 'day' },
-      ...{ balanceProblem: '', spendingProblem: '' },
+      low_at: String(low_at ?? ''),
+      above: String(limit?.above ?? ''),
+      per: limit?.per ?? 'day',
+      balanceProblem: '',
+      spendingProblem: '',
     };
     return view(reply, 'Alerts', {
       email,

@@ -60,7 +60,9 @@ export function consentRoutes(scope: FastifyInstance, context: AccountContext): 
     allowReturn(reply, asked.redirect_uri);
     const { client, host, redirect_uri } = asked;
     return view(reply, `Connect ${client.name}`, {
-      ...{ accounts, problem, lifetimes: LIFETIMES },
+      accounts,
+      problem,
+      lifetimes: LIFETIMES,
       client: { name: client.name, host: provedHost(client.client_id, host) },
       path: `/account/connect/${asked.request_id}`,
       form: { ...form, account_id: form.account_id || (request.user?.account?.account_id ?? '') },

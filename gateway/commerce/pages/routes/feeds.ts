@@ -18,19 +18,30 @@ const MAX_CALL_LENGTH = 4_000;
 
 const prefilled = z.object({ call: textField(MAX_CALL_LENGTH) });
 const feedForm = prefilled.extend({
-  ...{ name: textField(200), key: textField(100), format: textField(20) },
-  ...{ cap: textField(20), expires: textField(10) },
+  name: textField(200),
+  key: textField(100),
+  format: textField(20),
+  cap: textField(20),
+  expires: textField(10),
 });
 type FeedFields = z.infer<typeof feedForm>;
 
 const newFeed = (call: string): FeedFields => ({
-  ...{ call, name: '', key: '', cap: '1000', expires: '' },
+  call,
+  name: '',
+  key: '',
+  cap: '1000',
+  expires: '',
   format: FEED_FORMATS.find((format) => call.includes(`format=${format}`)) ?? FEED_FORMATS[0],
 });
 
 /** Fields of the form, by the names that the API has for them. */
 const FIELDS: Readonly<Record<string, string>> = {
-  ...{ name: 'Name', query: 'Call', format: 'Format', monthly_cap: 'Monthly cap', expires_at: 'Last day' },
+  name: 'Name',
+  query: 'Call',
+  format: 'Format',
+  monthly_cap: 'Monthly cap',
+  expires_at: 'Last day',
 };
 
 /** The call in what was pasted, a URL or a command that sends it, without `format`: that of the link is chosen apart. */
@@ -56,7 +67,12 @@ export function feedRoutes(scope: FastifyInstance, context: AccountContext, snap
     const feeds = await withMakers(context.persons, stored.toReversed());
     const live = feeds.filter(({ state }) => state === 'active').length;
     return view(reply, 'Feed links', {
-      ...{ feeds, live, most: FEEDS_MAX, formats: FEED_FORMATS, form, problem },
+      feeds,
+      live,
+      most: FEEDS_MAX,
+      formats: FEED_FORMATS,
+      form,
+      problem,
       keys: keys.map(({ key_id, label, last4 }) => ({ key_id, label, last4 })),
     });
   };
@@ -66,7 +82,10 @@ export function feedRoutes(scope: FastifyInstance, context: AccountContext, snap
     const snapshot = snapshots.current();
     if (!snapshot) throw new PageError(503, 'No figures are served yet. Try again later.');
     const sent = {
-      ...{ name: form.name, query: callIn(form.call), format: form.format, monthly_cap: form.cap },
+      name: form.name,
+      query: callIn(form.call),
+      format: form.format,
+      monthly_cap: form.cap,
       ...(form.expires !== '' && { expires_at: form.expires }),
     };
     const checked = await checkFeed(sent, { snapshot, publicUrl: publicUrl(), now_ms: now() });

@@ -24,12 +24,17 @@ export function invitationRoutes(scope: FastifyInstance, context: AccountContext
   };
   const show = (reply: FastifyReply, invitation: OpenInvitation, token: string, problem = '') =>
     view(reply, 'You are invited', {
-      ...{ token, invitation, problem, step: nextStep(reply.request, invitation) },
+      token,
+      invitation,
+      problem,
+      step: nextStep(reply.request, invitation),
       least: PASSWORD_LENGTH.least,
     });
 
   linkPages(scope, context, {
-    ...{ path: '/invitation', fields: form, show },
+    path: '/invitation',
+    fields: form,
+    show,
     again: { template: 'invitation-invalid.njk', title: 'This invitation is no longer valid' },
     peek: (token) => context.invitations.peek(token),
     async act(request, reply, invitation, { name, password }) {

@@ -19,7 +19,12 @@ export type RulesFields = z.infer<typeof rulesForm>;
 export type KeyFields = z.infer<typeof keyForm>;
 
 export const NEW_KEY: KeyFields = {
-  ...{ use: 'server', label: '', expires: '', limit: '', ranges: '', origins: '' },
+  use: 'server',
+  label: '',
+  expires: '',
+  limit: '',
+  ranges: '',
+  origins: '',
 };
 
 export const rulesFields = ({ monthly_limit, ranges, origins }: KeyRules): RulesFields => ({

@@ -54,7 +54,11 @@ export function membersRoutes(scope: FastifyInstance, context: AccountContext): 
       context.accounts.get(account_id),
     ]);
     return view(reply, 'Members', {
-      ...{ members, invitations, roles: GIVEN_ROLES, form, accountName: account.name },
+      members,
+      invitations,
+      roles: GIVEN_ROLES,
+      form,
+      accountName: account.name,
       mayManage: may(request, 'manage'),
       isOwner: request.user?.account?.role === 'owner',
     });

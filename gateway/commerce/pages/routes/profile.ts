@@ -101,7 +101,9 @@ export function emailChangeRoutes(scope: FastifyInstance, context: AccountContex
 
   for (const { path, purpose, title, action } of EMAIL_LINKS)
     linkPages(scope, context, {
-      ...{ path, again: PROFILE, fields: z.object({}) },
+      path,
+      again: PROFILE,
+      fields: z.object({}),
       peek: (token) => context.emailChanges.peek(purpose, token),
       show: (reply, { to }, token) =>
         view(reply, title, { action: `/account${path}/${encodeURIComponent(token)}`, to }),

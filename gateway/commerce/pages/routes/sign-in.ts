@@ -45,12 +45,10 @@ export function signInRoutes(scope: FastifyInstance, context: AccountContext): v
 
   // For an owner whom the throttle of guesses keeps out, or who has no password at hand.
   mailForm(scope, context, {
-    ...{
-      path: '/sign-in-link',
-      title: 'Get a sign-in link',
-      template: 'sign-in-link.njk',
-      fields: emailForm,
-    },
+    path: '/sign-in-link',
+    title: 'Get a sign-in link',
+    template: 'sign-in-link.njk',
+    fields: emailForm,
     wait: throttleSignInLink,
     hint: 'A link that you were sent in the last half hour still works.',
     send: ({ email }) => jobs.add('sign-in-link', { email }),
@@ -58,7 +56,9 @@ export function signInRoutes(scope: FastifyInstance, context: AccountContext): v
 
   const opened = context.view('sign-in-link-opened.njk');
   linkPages(scope, context, {
-    ...{ path: '/sign-in-link', again: `${site.root}/sign-in-link`, fields: z.object({}) },
+    path: '/sign-in-link',
+    again: `${site.root}/sign-in-link`,
+    fields: z.object({}),
     peek: async (token) => (await onboarding.isSignInLinkValid(token)) || null,
     show: (reply, _valid, token) => opened(reply, 'Sign in', { token }),
     async act(request, reply) {
@@ -76,7 +76,10 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
   const { FREE_GRANT, FREE_PER_MINUTE, FREE_PER_DAY, CONTACT_EMAIL } = settings;
 
   mailForm(scope, context, {
-    ...{ path: '/sign-up', title: 'Create an account', template: 'sign-up.njk', fields: signUpForm },
+    path: '/sign-up',
+    title: 'Create an account',
+    template: 'sign-up.njk',
+    fields: signUpForm,
     // What a new account gets without paying.
     page: { free: { credits: FREE_GRANT, perMinute: FREE_PER_MINUTE, perDay: FREE_PER_DAY } },
     problem: (email) => addressProblem(email) ?? disposableProblem(domainOf(email)),
@@ -87,7 +90,9 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
   const view = context.view('confirm.njk');
   const confirmed = context.view('confirmed.njk');
   linkPages(scope, context, {
-    ...{ path: '/confirm', again: '/account/sign-up', fields: confirmForm },
+    path: '/confirm',
+    again: '/account/sign-up',
+    fields: confirmForm,
     peek: (token) => onboarding.peekSignUp(token),
     show: (reply, { email }, token, problem = '') =>
       view(reply, 'Confirm your address', { token, email, least: PASSWORD_LENGTH.least, problem }),
@@ -122,7 +127,10 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
   const { onboarding, jobs } = context;
 
   mailForm(scope, context, {
-    ...{ path: '/forgot', title: 'Reset your password', template: 'forgot.njk', fields: emailForm },
+    path: '/forgot',
+    title: 'Reset your password',
+    template: 'forgot.njk',
+    fields: emailForm,
     wait: throttleMail,
     send: ({ email }) => jobs.add('reset', { email }),
   });
@@ -130,7 +138,9 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
   const view = context.view('reset.njk');
   const done = context.view('reset-done.njk');
   linkPages(scope, context, {
-    ...{ path: '/reset', again: '/account/forgot', fields: passwordForm },
+    path: '/reset',
+    again: '/account/forgot',
+    fields: passwordForm,
     peek: (token) => onboarding.peekReset(token),
     show: (reply, _person, token, problem = '') =>
       view(reply, 'Choose a new password', { token, least: PASSWORD_LENGTH.least, problem }),

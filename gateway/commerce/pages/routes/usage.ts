@@ -94,7 +94,9 @@ async function readRateWindows(
   ]);
   const prefix = tier.toUpperCase() as Uppercase<Tier>;
   const window = (used: string | null, limit: number, resets_at_ms: number) => ({
-    ...{ used: Number(used ?? 0), limit, resets_at_ms },
+    used: Number(used ?? 0),
+    limit,
+    resets_at_ms,
   });
   return {
     minute: window(inMinute, limits[`${prefix}_PER_MINUTE`], (minute + 1) * MINUTE_MS),

@@ -111,9 +111,13 @@ export function webhookRoutes(scope: FastifyInstance, context: AccountContext): 
     const { secrets, ...endpoint } = await findOwnEndpoint(context, request);
     const { endpoint_id, url, types } = endpoint;
     return view(reply, 'Webhook', {
-      ...{ endpoint, path: pathOf(endpoint_id), choices: TYPE_CHOICES, hasOldSecret: secrets.length > 1 },
+      endpoint,
+      path: pathOf(endpoint_id),
+      choices: TYPE_CHOICES,
+      hasOldSecret: secrets.length > 1,
       deliveries: await deliveries.list(accountIdOf(request), endpoint_id),
-      ...{ kept: KEPT, disableAfterDays: DISABLE_AFTER_DAYS },
+      kept: KEPT,
+      disableAfterDays: DISABLE_AFTER_DAYS,
       ...(refused ?? { form: { url, types: [...types] }, problem: '' }),
     });
   };

@@ -70,9 +70,13 @@ export function readNumber(text: string): ClaimedNumber | null {
   const zeros = fraction === '' && value !== 0n ? (TRAILING_ZEROS.exec(whole)?.[0].length ?? 0) : 0;
   const digits = String(sign === '' || sign === '+' ? value : -value);
   return {
-    ...{ digits, exponent: finest, double: toDouble(digits, finest) },
-    ...{ finest, coarsest: finest + zeros },
-    ...{ isPlain: exponent === undefined && word !== 'power', word },
+    digits,
+    exponent: finest,
+    double: toDouble(digits, finest),
+    finest,
+    coarsest: finest + zeros,
+    isPlain: exponent === undefined && word !== 'power',
+    word,
   };
 }
 

@@ -112,7 +112,12 @@ function matchOf(claimed: ClaimedNumber, figure: Figure, factor = 1): Match[] {
 }
 
 const match = ({ indicator, iso3, year, value }: Figure, factor: number, fit: Match['fit']): Match => ({
-  ...{ indicator, iso3, year, value, factor, fit },
+  indicator,
+  iso3,
+  year,
+  value,
+  factor,
+  fit,
 });
 
 /** Powers of ten by which people are wrong: percent for fraction, thousands, millions, billions. */
