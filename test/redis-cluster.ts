@@ -26,7 +26,7 @@ export interface ClusterOptions {
   nodeTimeoutMs?: number;
 }
 
-export interface TestCluster {
+export interface TestCluster extends AsyncDisposable {
   /** Of the first node, by start order, that runs. */
   readonly url: string;
   /** A connection as the service makes it; money waits for so many replicas. */
@@ -61,6 +61,11 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
   const clients: Cluster[] = [];
   const running = (): number => [...servers.keys()].find((port) => servers.get(port)?.exitCode === null) ?? 0;
   const url = (): string => `redis://127.0.0.1:${running()}`;
+  const stop = async (): Promise<void> => {
+    for (const client of clients) client.disconnect();
+    await Promise.all([...servers.values()].map(end));
+    await rm(dir, { recursive: true, force: true });
+  };
   return {
     get url() {
       return url();
@@ -87,11 +92,8 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
         replicas > 0 ? untilInStep(node) : untilWhole([node], async () => {}, ports.length),
       );
     },
-    stop: async () => {
-      for (const client of clients) client.disconnect();
-      await Promise.all([...servers.values()].map(end));
-      await rm(dir, { recursive: true, force: true });
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
 }
 

@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../build/cli.ts';
 import { parseSigningKey } from '../../data/proofs/signing-key.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { makeSeries, type Series, World } from './world.ts';
 
 const MAIN = fileURLToPath(new URL('../../build/main.ts', import.meta.url));
@@ -14,7 +13,7 @@ const execute = promisify(execFile);
 const one: Series = makeSeries(['FRA', 2000, 1], ['DEU', 2000, 2]);
 
 describe('the command line', async () => {
-  const world = await stopAfterTests(World.create({ atlas: {}, globe: { starter: {} } }));
+  const world = await World.use({ atlas: {}, globe: { starter: {} } });
   await world.publish('atlas', { one });
   await world.publish('globe', { one });
   await world.publishStarter('globe', { one });
@@ -50,57 +49,49 @@ describe('the command line', async () => {
   });
 
   it('exits 3 when a run lost countries, and names them', async () => {
-    const lossy = await World.create();
-    try {
-      await lossy.publish('atlas', {
-        one: makeSeries(['FRA', 2000, 1], ['Germany', 2000, 2]),
-      });
-      const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = lossy.settings;
-      const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
-      for (const step of [
-        ['ingest', '--provider', 'atlas'],
-        ['nightly', '--all'],
-      ]) {
-        const { code, stdout } = await callWith(env, ...step);
-        expect([step[0], code]).toEqual([step[0], 3]);
-        expect(stdout).toContain('"Germany" (Germany?)');
-      }
-    } finally {
-      await lossy.remove();
+    await using lossy = await World.create();
+    await lossy.publish('atlas', {
+      one: makeSeries(['FRA', 2000, 1], ['Germany', 2000, 2]),
+    });
+    const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = lossy.settings;
+    const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
+    for (const step of [
+      ['ingest', '--provider', 'atlas'],
+      ['nightly', '--all'],
+    ]) {
+      const { code, stdout } = await callWith(env, ...step);
+      expect([step[0], code]).toEqual([step[0], 3]);
+      expect(stdout).toContain('"Germany" (Germany?)');
     }
   });
 
   it('says which series nobody may publish, and exits 4 when series failed, also while upstream is unchanged', async () => {
-    const troubled = await World.create();
-    try {
-      const who = { ...one, source: 'World Health Organization' };
-      const failing = makeSeries(['FRA', 2000, 1], ['fra', 2000, 2]);
-      await troubled.publish('atlas', { one, who, failing });
-      const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = troubled.settings;
-      const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
-      const terms = 'World Health Organization: CC BY-NC-SA 3.0 IGO (1)';
-      for (const status of ['succeeded', 'unchanged']) {
-        const { code, stdout } = await callWith(env, 'ingest');
-        expect(code).toBe(4);
-        expect(stdout).toContain(`atlas: ${status}`);
-        expect(stdout).toContain(
-          'failed: failing: FRA 2000 has two different values: 1 of "FRA" and 2 of "fra"',
-        );
-        expect(stdout).toContain(`atlas: 1 of 2 series are not published: ${terms}`);
-        expect(stdout).toContain('  withheld: who\n');
-        expect(stdout).toContain('data/collectors.csv');
-      }
-      for (const step of ['materialise', 'nightly'])
-        expect((await callWith(env, step)).stdout).toContain(
-          `atlas: 1 of 2 series are not published: ${terms}`,
-        );
-      const { withheld } = JSON.parse((await callWith(env, 'materialise', '--json')).stdout);
-      expect(withheld).toEqual([
-        { provider: 'atlas', series: 2, by: { 'World Health Organization: CC BY-NC-SA 3.0 IGO': ['who'] } },
-      ]);
-    } finally {
-      await troubled.remove();
+    await using troubled = await World.create();
+    const who = { ...one, source: 'World Health Organization' };
+    const failing = makeSeries(['FRA', 2000, 1], ['fra', 2000, 2]);
+    await troubled.publish('atlas', { one, who, failing });
+    const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = troubled.settings;
+    const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
+    const terms = 'World Health Organization: CC BY-NC-SA 3.0 IGO (1)';
+    for (const status of ['succeeded', 'unchanged']) {
+      const { code, stdout } = await callWith(env, 'ingest');
+      expect(code).toBe(4);
+      expect(stdout).toContain(`atlas: ${status}`);
+      expect(stdout).toContain(
+        'failed: failing: FRA 2000 has two different values: 1 of "FRA" and 2 of "fra"',
+      );
+      expect(stdout).toContain(`atlas: 1 of 2 series are not published: ${terms}`);
+      expect(stdout).toContain('  withheld: who\n');
+      expect(stdout).toContain('data/collectors.csv');
     }
+    for (const step of ['materialise', 'nightly'])
+      expect((await callWith(env, step)).stdout).toContain(
+        `atlas: 1 of 2 series are not published: ${terms}`,
+      );
+    const { withheld } = JSON.parse((await callWith(env, 'materialise', '--json')).stdout);
+    expect(withheld).toEqual([
+      { provider: 'atlas', series: 2, by: { 'World Health Organization: CC BY-NC-SA 3.0 IGO': ['who'] } },
+    ]);
   });
 
   it('inspects an unknown directory', async () => {
@@ -115,26 +106,21 @@ describe('the command line', async () => {
   });
 
   it('asks twice before the history of a provider goes with its definition', async () => {
-    const other = await World.create({ atlas: {}, globe: {} });
-    try {
-      const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = other.settings;
-      const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
-      const materialise = (...options: string[]) => callWith(env, 'materialise', ...options);
-      for (const id of ['atlas', 'globe'])
-        await other.ingestSeries({ one: { cells: [['FRA', 2000, 1]] } }, id);
-      const { snapshot } = await other.build();
-      const refusal = (words: string) => ({ code: 1, stderr: expect.stringContaining(words) });
-      expect(await materialise('--without', 'atlas')).toMatchObject(refusal('has a definition'));
-      await rm(`${CURATED_DIR}/providers/atlas.yaml`);
-      expect(await materialise()).toMatchObject(refusal('materialise --without atlas'));
-      const asked = await materialise('--without', 'atlas');
-      expect(asked).toMatchObject(refusal('1 indicators of atlas and their history in 1 editions'));
-      expect(await other.snapshots.currentId()).toBe(snapshot);
-      expect(await materialise('--without', 'atlas', '--yes')).toMatchObject({ code: 0 });
-      expect(Object.keys((await other.snapshots.current())?.manifest.providers ?? {})).toEqual(['globe']);
-    } finally {
-      await other.remove();
-    }
+    await using other = await World.create({ atlas: {}, globe: {} });
+    const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = other.settings;
+    const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
+    const materialise = (...options: string[]) => callWith(env, 'materialise', ...options);
+    for (const id of ['atlas', 'globe']) await other.ingestSeries({ one: { cells: [['FRA', 2000, 1]] } }, id);
+    const { snapshot } = await other.build();
+    const refusal = (words: string) => ({ code: 1, stderr: expect.stringContaining(words) });
+    expect(await materialise('--without', 'atlas')).toMatchObject(refusal('has a definition'));
+    await rm(`${CURATED_DIR}/providers/atlas.yaml`);
+    expect(await materialise()).toMatchObject(refusal('materialise --without atlas'));
+    const asked = await materialise('--without', 'atlas');
+    expect(asked).toMatchObject(refusal('1 indicators of atlas and their history in 1 editions'));
+    expect(await other.snapshots.currentId()).toBe(snapshot);
+    expect(await materialise('--without', 'atlas', '--yes')).toMatchObject({ code: 0 });
+    expect(Object.keys((await other.snapshots.current())?.manifest.providers ?? {})).toEqual(['globe']);
   });
 
   it('makes a new key that signs the next edition', async () => {

@@ -1,5 +1,5 @@
 /** The nightly run: due providers, failing providers and exit codes. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { cadenceMs, type NightlySummary, nightly, nightlyExitCode } from '../../build/nightly.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { World } from './world.ts';
@@ -11,7 +11,7 @@ const figures = (value: number, year = 2020) => ({
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create({
+  world = await World.ofTest({
     atlas: { cadence: 'daily' },
     globe: { cadence: 'yearly' },
     off: { enabled: false },
@@ -19,7 +19,6 @@ beforeEach(async () => {
   await world.publish('atlas', figures(1));
   await world.publish('globe', figures(2));
 });
-afterEach(() => world.remove());
 
 const night = async (options: Parameters<typeof nightly>[1] = {}): Promise<NightlySummary> =>
   nightly(await world.dependencies(), options);

@@ -1,5 +1,5 @@
 /** Starter data are replaced by upstream's figures, provider by provider, and never compared with them. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { type NightlyOptions, type NightlySummary, nightly } from '../../build/nightly.ts';
 import { STEPS } from '../../build/steps.ts';
@@ -17,12 +17,11 @@ const UPSTREAM = { one: { unit: 'months', cells: cells(5, (place) => 1000 + plac
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create({ atlas: { starter: {} }, globe: { starter: { path: 'round' } }, rest: {} });
+  world = await World.ofTest({ atlas: { starter: {} }, globe: { starter: { path: 'round' } }, rest: {} });
   await world.publishStarter('atlas', STARTER);
   await world.publishStarter('round', { three: STARTER.one });
   await world.publish('atlas', UPSTREAM);
 });
-afterEach(() => world.remove());
 
 async function starterStep(): Promise<NightlySummary> {
   const { VAR_DIR, CURATED_DIR } = world.settings;

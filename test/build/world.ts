@@ -2,11 +2,13 @@
  * A temporary build environment: real countries and topics, DDFcsv providers whose files the test writes, a lake and
  * a snapshot directory.
  */
+
 import { copyFile, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
 import { findConnector } from '../../build/connectors/registry.ts';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { LogSigner } from '../../build/editions/log-signer.ts';
@@ -19,6 +21,7 @@ import { loadCurated } from '../../data/curated/curated.ts';
 import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';
 import { type QualityFinding, qualityFinding } from '../../data/schema/quality.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { type Shown, showSnapshot } from '../shown-snapshot.ts';
 import { query, type Row, readObservations } from './parquet-readers.ts';
 
@@ -142,6 +145,18 @@ export class World implements AsyncDisposable {
     await world.write('data/concept-series.csv', 'concept,indicator,factor,deviates,reason\n');
     for (const [id, more] of Object.entries(definitions)) await world.define(id, more);
     return world;
+  }
+
+  /** Removed after the test, or after the one that a hook is called for. */
+  static async ofTest(...definitions: Parameters<typeof World.create>): Promise<World> {
+    const world = await World.create(...definitions);
+    onTestFinished(() => world.remove());
+    return world;
+  }
+
+  /** Removed after the tests of the file or suite. */
+  static use(...definitions: Parameters<typeof World.create>): Promise<World> {
+    return stopAfterTests(World.create(...definitions));
   }
 
   async define(id: string, more: Record<string, unknown> = {}): Promise<void> {

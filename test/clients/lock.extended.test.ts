@@ -27,9 +27,7 @@ await installPackages(FRAMES);
 const installed = await installWheel();
 const folder = await useDirectory();
 const lock = join(folder, 'almanac.lock');
-const world = await stopAfterTests(
-  World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } }),
-);
+const world = await World.use({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } });
 await world.night({ cows: herd(51, 52, 53), goats: herd(54, 55) });
 const program = await stopAfterTests(Program.prepare());
 const { SNAPSHOT_DIR } = world.settings;

@@ -3,7 +3,6 @@ import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Almanac, formatLock, parseLock, verifyReceipt } from '../../clients/typescript/src/index.ts';
-import { stopAfterTests } from '../after-tests.ts';
 import { type Cell, World } from '../build/world.ts';
 import { useService } from '../gateway/service.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
@@ -107,9 +106,7 @@ const night = (cows: readonly string[]): Promise<string> =>
   world.night({ cows: { cells: cells(cows) }, goats: { cells: cells(HARD.toReversed()) } });
 
 await installPackages(FRAMES);
-const world = await stopAfterTests(
-  World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } }),
-);
+const world = await World.use({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } });
 await night(HARD);
 const service = await useService({
   snapshots: world.settings.SNAPSHOT_DIR,

@@ -28,9 +28,8 @@ const FAILOVER_WITHIN_MS = 30_000;
 const PROBE_EVERY_MS = 50;
 
 export default async function clusterFaults(report: Reporter, scale: ClusterScale = FULL): Promise<void> {
-  await using stack = new AsyncDisposableStack();
-  const cluster = await startRedisCluster({ replicas: 1, persistent: true, nodeTimeoutMs: NODE_TIMEOUT_MS });
-  stack.defer(() => cluster.stop());
+  const options = { replicas: 1, persistent: true, nodeTimeoutMs: NODE_TIMEOUT_MS };
+  await using cluster = await startRedisCluster(options);
   await failOver(report, cluster, 1, scale.failovers);
   if (scale.withoutWaiting > 0) await failOver(report, cluster, 0, scale.withoutWaiting);
 }

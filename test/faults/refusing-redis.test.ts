@@ -111,32 +111,28 @@ describe.each(REFUSALS)('Redis is $name', ({ says, cause, begin, end }) => {
 });
 
 test('CLUSTERDOWN: every master is asked whether it takes writes; paid calls are refused while slots have no master, free of charge, and served when it is back', async () => {
-  const cluster = await startRedisCluster({ persistent: true, nodeTimeoutMs: 3_000 });
-  try {
-    const redis = await cluster.connect();
-    const world = createWorld(redis, UNLIMITED);
-    const customer = await world.customer();
-    const pay = () => world.metering.admit(admissionOf(customer.apiKey));
-    const place = await cluster.masterOf(redisKeys.account(customer.account_id));
-    expect(await world.metering.fault()).toBeNull();
-    const [, full] = redis instanceof Cluster ? redis.nodes('master') : [];
-    await full?.config('SET', 'maxmemory', 1);
-    expect(await world.metering.fault()).toBe('Redis is full and refuses writes.');
-    await full?.config('SET', 'maxmemory', 0);
-    expect(await world.metering.fault()).toBeNull();
-    expect(await pay()).toMatchObject({ kind: 'admitted', balance: 99 });
-    await cluster.kill(place);
-    await expect(pay()).rejects.toThrow(MeteringUnavailable);
-    expect(await world.metering.fault()).toBe('Redis is unreachable.');
-    await cluster.restart(place);
-    await expect.poll(() => pay().catch(() => null)).toMatchObject({ kind: 'admitted' });
-    await world.metering.flush();
-    const { credits } = await world.store.get(customer.account_id);
-    expect(credits.balance).toBe(98);
-    expect(redis).toBeInstanceOf(Cluster);
-    expect(await whenReady(redis, 60_000)).toBe(true);
-    await expect.poll(() => world.metering.fault()).toBeNull();
-  } finally {
-    await cluster.stop();
-  }
+  await using cluster = await startRedisCluster({ persistent: true, nodeTimeoutMs: 3_000 });
+  const redis = await cluster.connect();
+  const world = createWorld(redis, UNLIMITED);
+  const customer = await world.customer();
+  const pay = () => world.metering.admit(admissionOf(customer.apiKey));
+  const place = await cluster.masterOf(redisKeys.account(customer.account_id));
+  expect(await world.metering.fault()).toBeNull();
+  const [, full] = redis instanceof Cluster ? redis.nodes('master') : [];
+  await full?.config('SET', 'maxmemory', 1);
+  expect(await world.metering.fault()).toBe('Redis is full and refuses writes.');
+  await full?.config('SET', 'maxmemory', 0);
+  expect(await world.metering.fault()).toBeNull();
+  expect(await pay()).toMatchObject({ kind: 'admitted', balance: 99 });
+  await cluster.kill(place);
+  await expect(pay()).rejects.toThrow(MeteringUnavailable);
+  expect(await world.metering.fault()).toBe('Redis is unreachable.');
+  await cluster.restart(place);
+  await expect.poll(() => pay().catch(() => null)).toMatchObject({ kind: 'admitted' });
+  await world.metering.flush();
+  const { credits } = await world.store.get(customer.account_id);
+  expect(credits.balance).toBe(98);
+  expect(redis).toBeInstanceOf(Cluster);
+  expect(await whenReady(redis, 60_000)).toBe(true);
+  await expect.poll(() => world.metering.fault()).toBeNull();
 });

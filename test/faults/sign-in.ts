@@ -24,15 +24,11 @@ export default async function signInFaults(report: Reporter, { rounds } = { roun
   const gateway = await deployment.gateway({
     ...{ TRUST_PROXY: '127.0.0.1', ADMIN_EMAIL: OPERATOR, ADMIN_PASSWORD: PASSWORD },
   });
-  const people = new People(`http://127.0.0.1:${gateway.port}`);
-  try {
-    const emails = await createPeople(deployment, 3 * rounds);
-    const alone = await signInAll(people, emails.splice(0, rounds));
-    await underResets(people, emails.splice(0, rounds), alone, report);
-    await underSignIns(people, emails, report);
-  } finally {
-    await people.close();
-  }
+  await using people = new People(`http://127.0.0.1:${gateway.port}`);
+  const emails = await createPeople(deployment, 3 * rounds);
+  const alone = await signInAll(people, emails.splice(0, rounds));
+  await underResets(people, emails.splice(0, rounds), alone, report);
+  await underSignIns(people, emails, report);
 }
 
 /** Visitors with a network address each, so that no throttle applies to them. */
@@ -53,7 +49,7 @@ class People {
     return visitor;
   }
 
-  close(): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
     return this.#agent.close();
   }
 }

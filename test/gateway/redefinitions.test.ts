@@ -1,5 +1,5 @@
 /** A unit that changes, in place and while the series is away: what the gate, changes, revisions and claims say of it. */
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { acceptRun } from '../../build/ingest/accept-run.ts';
 import { type Series, World } from '../build/world.ts';
 import { useService } from './service.ts';
@@ -11,8 +11,7 @@ const herd = (unit: string, ...values: number[]): Series => ({
 });
 const GATES = { gates: { max_row_drop: 1, max_country_drop: 1 } };
 
-const world = await World.create({ atlas: GATES, globe: GATES });
-afterAll(() => world.remove());
+const world = await World.use({ atlas: GATES, globe: GATES });
 const editions: string[] = [];
 const held: string[] = [];
 

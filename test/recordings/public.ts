@@ -81,33 +81,28 @@ const SITE_PATHS = [
 ];
 
 export async function recordPublic(recorder: Recorder): Promise<void> {
-  const service = await Service.start();
-  try {
-    const keys = await makeKeys(service, recorder);
-    recorder.watch('api', service.url);
-    for (const { path, caller } of specRequests())
-      await service.get(path, caller === 'anonymous' ? {} : { key: keys[caller] });
-    const { owner: key } = keys;
-    for (const { path, key: need } of PUBLIC_ROUTES)
-      await recordRoute(service, path, need === 'required' ? key : null);
-    for (const query of DATA)
-      for (const format of FORMATS.slice(0, 7))
-        await service.get(`/v1/data?indicator=${LIFE}&${query}&format=${format}`, { key });
-    await service.get(`/v1/data?indicators=${LIFE},beta.co2_emissions&layout=wide`, { key });
-    await service.get('/v1/ping', { key: keys.restricted });
-    for (const path of OTHER_PATHS)
-      for (const method of ['GET', 'HEAD', 'POST']) await service.get(path, { method });
-    await recordBroken(service, recorder);
-    const metrics =
-      (await service.metrics.text()).match(/^# TYPE almanac.*|^almanac\w+(?:\{[^}]*\})?/gm) ?? [];
-    recorder.add('metrics', [...new Set(metrics)].sort().join('\n'));
-    recorder.watch('mcp', service.url);
-    await recordMcp(service, key);
-    recorder.watch('site', service.url);
-    await recordSite(service, SITE_PATHS);
-  } finally {
-    await service.stop();
-  }
+  await using service = await Service.start();
+  const keys = await makeKeys(service, recorder);
+  recorder.watch('api', service.url);
+  for (const { path, caller } of specRequests())
+    await service.get(path, caller === 'anonymous' ? {} : { key: keys[caller] });
+  const { owner: key } = keys;
+  for (const { path, key: need } of PUBLIC_ROUTES)
+    await recordRoute(service, path, need === 'required' ? key : null);
+  for (const query of DATA)
+    for (const format of FORMATS.slice(0, 7))
+      await service.get(`/v1/data?indicator=${LIFE}&${query}&format=${format}`, { key });
+  await service.get(`/v1/data?indicators=${LIFE},beta.co2_emissions&layout=wide`, { key });
+  await service.get('/v1/ping', { key: keys.restricted });
+  for (const path of OTHER_PATHS)
+    for (const method of ['GET', 'HEAD', 'POST']) await service.get(path, { method });
+  await recordBroken(service, recorder);
+  const metrics = (await service.metrics.text()).match(/^# TYPE almanac.*|^almanac\w+(?:\{[^}]*\})?/gm) ?? [];
+  recorder.add('metrics', [...new Set(metrics)].sort().join('\n'));
+  recorder.watch('mcp', service.url);
+  await recordMcp(service, key);
+  recorder.watch('site', service.url);
+  await recordSite(service, SITE_PATHS);
 }
 
 async function makeKeys(service: Service, recorder: Recorder) {
@@ -299,19 +294,15 @@ export async function recordRefusals(recorder: Recorder): Promise<void> {
     limited: { settings: narrow },
     empty: { snapshots: empty },
   })) {
-    const service = await Service.start(options);
-    try {
-      recorder.watch(section, service.url);
-      const { key } = await service.account();
-      for (const path of paths)
-        for (let call = 0; call < 3; call += 1) {
-          await service.get(path);
-          await service.get(path, { key });
-        }
-      await send(service, 'tools/call', { name: 'rank_countries', arguments: CALLS.rank_countries });
-    } finally {
-      await service.stop();
-    }
+    await using service = await Service.start(options);
+    recorder.watch(section, service.url);
+    const { key } = await service.account();
+    for (const path of paths)
+      for (let call = 0; call < 3; call += 1) {
+        await service.get(path);
+        await service.get(path, { key });
+      }
+    await send(service, 'tools/call', { name: 'rank_countries', arguments: CALLS.rank_countries });
   }
   await rm(empty, { recursive: true });
 }

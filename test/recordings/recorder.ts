@@ -105,7 +105,7 @@ export class Recorder {
   }
 
   /** Ends the recording of answers. */
-  stop(): void {
+  [Symbol.dispose](): void {
     unsubscribe('undici:request:headers', this.#onHeaders);
     unsubscribe('undici:request:bodyChunkReceived', this.#onChunk);
     unsubscribe('undici:request:trailers', this.#onEnd);

@@ -23,13 +23,9 @@ export const SECTIONS: ReadonlyMap<string, (recorder: Recorder) => Promise<void>
 export const UNSTEADY = 'operators';
 
 export async function recordSection(section: string): Promise<Recordings> {
-  const recorder = new Recorder();
-  try {
-    await SECTIONS.get(section)?.(recorder);
-    return recorder.recordings;
-  } finally {
-    recorder.stop();
-  }
+  using recorder = new Recorder();
+  await SECTIONS.get(section)?.(recorder);
+  return recorder.recordings;
 }
 
 const NAME_MAX = 160;

@@ -29,7 +29,7 @@ export const DAY_MS = 86_400_000;
 /** Each day but the last three has a part. */
 const DAYS = 7;
 
-export interface ArchivedWeek {
+export interface ArchivedWeek extends AsyncDisposable {
   world: World;
   /** By creation; the last account has entries of every kind. */
   ids: string[];
@@ -105,6 +105,10 @@ export async function createArchivedWeek(redis: RedisClient): Promise<ArchivedWe
   const saved = join(dir, 'saved');
   await cp(archiveDir, saved, { recursive: true });
   const { ms } = world.clock;
+  const stop = async (): Promise<void> => {
+    await week.archive.close();
+    await rm(dir, { recursive: true, force: true });
+  };
   const week: ArchivedWeek = {
     restore: async () => {
       world.clock.ms = ms;
@@ -119,10 +123,8 @@ export async function createArchivedWeek(redis: RedisClient): Promise<ArchivedWe
     ...{ world, ids, orders, ledgers, fields, archiveDir, night, reconcile },
     ...openReaders(),
     discrepancies: async () => (await reconcile()).discrepancies,
-    stop: async () => {
-      await week.archive.close();
-      await rm(dir, { recursive: true, force: true });
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
   return week;
 }

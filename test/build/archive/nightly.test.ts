@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { run } from '../../../build/cli.ts';
 import { type NightlyDependencies, nightly, nightlyExitCode } from '../../../build/nightly.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { createWorld, UNLIMITED } from '../../gateway/api/metering/harness.ts';
 import { silentLog, useRedis } from '../../redis.ts';
 import { World } from '../world.ts';
@@ -14,7 +13,7 @@ const figures = { one: { cells: [['FRA', 2020, 1] as [string, number, number]] }
 
 describe('the archive step of the nightly run', async () => {
   const server = await useRedis();
-  const world = await stopAfterTests(World.create({ atlas: { cadence: 'daily' } }));
+  const world = await World.use({ atlas: { cadence: 'daily' } });
   await world.publish('atlas', figures);
 
   const night = async (

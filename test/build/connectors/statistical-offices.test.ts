@@ -53,16 +53,12 @@ async function read(id: string) {
   expect(record.rejects.unknown_place).toBeUndefined();
   expect(record.lost_places).toBeUndefined();
   const run = await new ProviderLake(settings.LAKE_DIR, id).current();
-  const duck = await DuckSession.open({ scratch: join(directory, 'scratch') });
-  try {
-    const rows = await duck.rows(
-      `SELECT concat_ws(' ', indicator, iso3, year, value, status) AS row FROM read_parquet($file) ORDER BY ALL`,
-      { file: run?.observations ?? '' },
-    );
-    return { record, rows: rows.map(({ row }) => row) };
-  } finally {
-    await duck.close();
-  }
+  await using duck = await DuckSession.open({ scratch: join(directory, 'scratch') });
+  const rows = await duck.rows(
+    `SELECT concat_ws(' ', indicator, iso3, year, value, status) AS row FROM read_parquet($file) ORDER BY ALL`,
+    { file: run?.observations ?? '' },
+  );
+  return { record, rows: rows.map(({ row }) => row) };
 }
 
 describe('statistical offices', () => {

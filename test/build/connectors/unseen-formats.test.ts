@@ -165,15 +165,11 @@ it('reads a grapher chart by day with other place columns', async () => {
 
 describe('services', () => {
   async function readService<Settings>(route: Route, connector: Connector<Settings>, source: object) {
-    const server = await startFakeUpstream([route]);
-    try {
-      return {
-        ...(await readAll(connector, source, httpUpstream(server.url))),
-        requests: [...server.requests],
-      };
-    } finally {
-      await server.stop();
-    }
+    await using server = await startFakeUpstream([route]);
+    return {
+      ...(await readAll(connector, source, httpUpstream(server.url))),
+      requests: [...server.requests],
+    };
   }
 
   it('read OData with a filter and without a list of indicators', async () => {

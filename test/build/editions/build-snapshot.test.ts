@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   countryDetail,
@@ -19,9 +19,8 @@ import { type Cell, makeSeries, ONE as one, SERVED, type Series, World } from '.
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create();
+  world = await World.ofTest();
 });
-afterEach(() => world.remove());
 
 const publish = (series: Record<string, Series>, id?: string) => world.ingestSeries(series, id);
 const observations = (id: string) => world.observations(id);

@@ -9,7 +9,7 @@ let editions: EditionSequence;
 beforeEach(async () => {
   editions = await EditionSequence.create();
 });
-afterEach(() => editions.close());
+afterEach(() => editions[Symbol.asyncDispose]());
 
 const edition = (series: Record<string, Record<string, Figure>>): Edition =>
   new Map(Object.entries(series).map(([id, rows]) => [id, new Map(Object.entries(rows))]));

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { scrub } from '../../../build/editions/retention.ts';
 import type { NightlyDependencies } from '../../../build/nightly.ts';
 import { type EditionChanges, editionChanges, type LogEntry } from '../../../data/schema/snapshot.ts';
@@ -7,10 +7,9 @@ import { type Cell, type Series, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } }, globe: {} });
+  world = await World.ofTest({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } }, globe: {} });
   await world.ingestSeries({ steady: herd(9) }, 'globe');
 });
-afterEach(() => world.remove());
 
 /** Like enough to others that no run is held. */
 const herd = (...values: number[]): Series => ({

@@ -92,25 +92,21 @@ async function replayEdition(
 const figuresOfAll = (edition: Edition) => new Map([...edition].map(([one, rows]) => [one, figuresOf(rows)]));
 
 async function expectReplay(steps: readonly (readonly Step[])[]): Promise<void> {
-  const editions = await EditionSequence.create();
-  try {
-    const renamed: Renames = new Map();
-    const history: Edition[] = [new Map(IDS.map((one) => [one, new Map()]))];
-    await editions.add(history[0] ?? new Map());
-    let replayed: Edition = new Map(history[0]);
-    for (const night of steps) {
-      const before = history.at(-1) ?? new Map();
-      const now = night.reduce((edition, one) => after(edition, one, renamed), before);
-      const changes = await editions.add(now, new Map(renamed));
-      if (changes === null) throw new Error('an edition without changes');
-      const at = history.length;
-      replayed = await replayEdition(editions, at, replayed, changes, now);
-      expect(figuresOfAll(replayed)).toEqual(figuresOfAll(now));
-      await expectKinds(editions, at, history, now, renamed, changes);
-      history.push(now);
-    }
-  } finally {
-    await editions.close();
+  await using editions = await EditionSequence.create();
+  const renamed: Renames = new Map();
+  const history: Edition[] = [new Map(IDS.map((one) => [one, new Map()]))];
+  await editions.add(history[0] ?? new Map());
+  let replayed: Edition = new Map(history[0]);
+  for (const night of steps) {
+    const before = history.at(-1) ?? new Map();
+    const now = night.reduce((edition, one) => after(edition, one, renamed), before);
+    const changes = await editions.add(now, new Map(renamed));
+    if (changes === null) throw new Error('an edition without changes');
+    const at = history.length;
+    replayed = await replayEdition(editions, at, replayed, changes, now);
+    expect(figuresOfAll(replayed)).toEqual(figuresOfAll(now));
+    await expectKinds(editions, at, history, now, renamed, changes);
+    history.push(now);
   }
 }
 

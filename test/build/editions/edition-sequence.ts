@@ -73,7 +73,7 @@ export class EditionSequence {
     return new EditionSequence(directory, duck);
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#duck.close();
     await rm(this.directory, { recursive: true });
   }

@@ -14,7 +14,6 @@ import {
   storedGroups,
 } from '../../../data/schema/groups.ts';
 import { RULES } from '../../../data/schema/proofs.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { type Cell, cells, SERVED, World } from '../world.ts';
 
 const MEMBERS = ['BRA', 'CHN', 'FRA', 'IND', 'JPN', 'XKX'];
@@ -94,7 +93,7 @@ async function night(more: number): Promise<void> {
   await world.build();
 }
 
-const world = await stopAfterTests(World.create({ atlas: { aggregates: { world: 'some' } } }));
+const world = await World.use({ atlas: { aggregates: { world: 'some' } } });
 for (const [name, lines] of Object.entries(TABLES))
   await world.write(`data/${name}`, `${lines.join('\n')}\n`);
 await night(0);

@@ -1,7 +1,7 @@
 /** The key of the log, its rotation, and that two logs are never signed under one name. */
 import { cp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { LogSigner } from '../../../build/editions/log-signer.ts';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
@@ -16,9 +16,8 @@ import { World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create();
+  world = await World.ofTest();
 });
-afterEach(() => world.remove());
 
 let figure = 0;
 /** Publishes an edition with other figures than before. */

@@ -1,6 +1,6 @@
 /** The year that pages of a series open on, and the field of its ranks: compared with the rule written a second time. */
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { SEED } from '../../environment.ts';
 import { type OpeningRow, openingOf } from '../../gateway/opening-year.ts';
 import { readCatalogue } from '../../shown-snapshot.ts';
@@ -31,8 +31,7 @@ const series = Object.fromEntries(
 );
 const lastYears: Cell[] = SERVED.map((iso3): Cell => [iso3.toLowerCase(), PROJECTED_FROM + 1, 5]);
 
-const world = await World.create({ atlas: { projected_from: PROJECTED_FROM } });
-afterAll(() => world.remove());
+const world = await World.use({ atlas: { projected_from: PROJECTED_FROM } });
 await world.ingestSeries({ ...series, only_projected: { cells: lastYears } });
 await world.build();
 

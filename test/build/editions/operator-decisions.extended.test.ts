@@ -1,7 +1,7 @@
 /** What operators decide about providers, licences and findings, in builds: obeyed, remembered, and never wider than allowed. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { withDecisions } from '../../../build/editions/plan/licensing.ts';
 import { decideToWithhold } from '../../../build/editions/withhold.ts';
 import { nightly } from '../../../build/nightly.ts';
@@ -25,11 +25,10 @@ const lent: Series = { name: 'Lent', source: 'Estimates of IHME', cells: [['FRA'
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create({ atlas: {}, globe: {} });
+  world = await World.ofTest({ atlas: {}, globe: {} });
   await world.publish('atlas', { one, lent });
   await world.publish('globe', { other: one });
 });
-afterEach(() => world.remove());
 
 const decided = (more: Partial<OperatorDecisions>) => async (): Promise<OperatorDecisions> => ({
   ...NO_DECISIONS,
@@ -161,21 +160,17 @@ describe('a finding that an operator decided', () => {
 });
 
 it('without Redis a build obeys the decisions that were seen last, and an unreadable one does not count as none', async () => {
-  const redis = await startRedis();
-  try {
-    const client = await redis.connect();
-    await client.hset('decisions:providers', 'globe', JSON.stringify(provider(false)));
-    const seen = await loadDecisions(client, world.settings, silentLog);
-    expect(seen.providers.get('globe')).toEqual(provider(false));
-    expect(await loadDecisions(null, world.settings, silentLog)).toEqual(seen);
-    await client.hset('decisions:providers', 'globe', '{"enabled":"perhaps"}');
-    expect(await loadDecisions(client, world.settings, silentLog)).toEqual(seen);
-    const file = join(world.settings.LAKE_DIR, 'decisions.json');
-    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ licences: {} });
-    await mkdir(world.settings.LAKE_DIR, { recursive: true });
-    await writeFile(file, '{"providers":{"globe":"no JSON"},"licences":{}}');
-    await expect(loadDecisions(null, world.settings, silentLog)).rejects.toThrow();
-  } finally {
-    await redis.stop();
-  }
+  await using redis = await startRedis();
+  const client = await redis.connect();
+  await client.hset('decisions:providers', 'globe', JSON.stringify(provider(false)));
+  const seen = await loadDecisions(client, world.settings, silentLog);
+  expect(seen.providers.get('globe')).toEqual(provider(false));
+  expect(await loadDecisions(null, world.settings, silentLog)).toEqual(seen);
+  await client.hset('decisions:providers', 'globe', '{"enabled":"perhaps"}');
+  expect(await loadDecisions(client, world.settings, silentLog)).toEqual(seen);
+  const file = join(world.settings.LAKE_DIR, 'decisions.json');
+  expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ licences: {} });
+  await mkdir(world.settings.LAKE_DIR, { recursive: true });
+  await writeFile(file, '{"providers":{"globe":"no JSON"},"licences":{}}');
+  await expect(loadDecisions(null, world.settings, silentLog)).rejects.toThrow();
 });

@@ -1,7 +1,7 @@
 /** The trees of published editions, computed again from what another Parquet reader finds in the published files. */
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { proveEdition } from '../../../build/editions/proofs.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { descriptorOf, MerkleTree } from '../../../data/proofs/merkle-tree.ts';
@@ -14,9 +14,8 @@ import { cells, makeSeries, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create({ globe: {} });
+  world = await World.ofTest({ globe: {} });
 });
-afterEach(() => world.remove());
 
 const night = async (factor: number): Promise<void> => {
   const unit = factor === 1 ? 'kg' : 't';

@@ -2,7 +2,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { NothingToPublish } from '../../../build/editions/build-snapshot.ts';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import { verifyPublished } from '../../../build/editions/verify.ts';
@@ -19,9 +19,8 @@ import { type Cell, ONE as one, type Series, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create();
+  world = await World.ofTest();
 });
-afterEach(() => world.remove());
 
 const publish = (series: Record<string, Series>, id?: string) => world.ingestSeries(series, id);
 const observations = (id: string) => world.observations(id);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import { takenBack } from '../../../data/schema/editions.ts';
@@ -11,10 +11,9 @@ import { World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create();
+  world = await World.ofTest();
   await world.ingestSeries({ one: { cells: [['FRA', 2000, 1]] } });
 });
-afterEach(() => world.remove());
 
 async function buildDays(days: number): Promise<string[]> {
   const ids: string[] = [];

@@ -8,7 +8,6 @@ import { collectGarbage, SCRUB_NIGHTS, scrub } from '../../../build/editions/ret
 import { nightly, nightlyExitCode } from '../../../build/nightly.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import type { FileRef } from '../../../data/schema/snapshot.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { expireLock } from '../../expire-lock.ts';
 import { verifyFiles } from '../stored-state.ts';
 import { World } from '../world.ts';
@@ -18,7 +17,7 @@ const KILLS = 25;
 /** Objects before each kill that nothing names, so that their removal takes a while. */
 const UNNAMED = 160;
 
-const world = await stopAfterTests(World.create());
+const world = await World.use();
 /** Five snapshots, of which the newest three have prerendered files. */
 const ids: string[] = [];
 for (let day = 0; day < 5; day += 1) {

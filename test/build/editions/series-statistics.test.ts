@@ -1,7 +1,7 @@
 /** Statistics of series against the published figures, computed in another way; and which are taken over from a snapshot. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { PlannedIndicator } from '../../../build/editions/plan/plan-snapshot.ts';
 import { prepareTables } from '../../../build/editions/tables/materialise.ts';
 import { collectStatistics } from '../../../build/editions/tables/series-statistics.ts';
@@ -13,9 +13,8 @@ import { type Cell, SERVED, type Series, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create({ atlas: { indicators: { forecast: { projected_from: 2003 } } } });
+  world = await World.ofTest({ atlas: { indicators: { forecast: { projected_from: 2003 } } } });
 });
-afterEach(() => world.remove());
 
 /** Figures of all countries over ten years, by a fixed sequence of pseudo-random numbers. */
 function figures(seed: number, value: (random: () => number) => number | ''): Series {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SPARKLINES, type Sparklines } from '../../../data/schema/snapshot.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { SEED } from '../../environment.ts';
 import { type Cell, cells, World } from '../world.ts';
 
@@ -22,7 +21,7 @@ const published: Cell[] = cells(YEARS, (place, year) =>
 ).filter(([, , value]) => !Number.isNaN(value));
 const codeOf = (place: string): string => (place === 'kos' ? 'XKX' : place.trim().toUpperCase());
 
-const world = await stopAfterTests(World.create({ atlas: {} }));
+const world = await World.use({ atlas: {} });
 await world.write('data/overlay/atlas.csv', 'slug,featured\nuse,true\n');
 await world.publish('atlas', {
   use: { name: 'Energy use', unit: 'kWh', cells: published },

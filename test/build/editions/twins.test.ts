@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type IndicatorTwin, indicatorTwin } from '../../../data/schema/records.ts';
 import { additionFile } from '../../../data/schema/snapshot.ts';
-import { stopAfterTests } from '../../after-tests.ts';
 import { SEED } from '../../environment.ts';
 import { readCatalogue, readKept } from '../../shown-snapshot.ts';
 import { type Cell, cells, World } from '../world.ts';
@@ -24,9 +23,7 @@ const published: Record<Provider, Cell[]> = {
   gazette: cells(20, (place, year) => 1000 * (place + year) + 7),
 };
 
-const world = await stopAfterTests(
-  World.create({ atlas: {}, beacon: {}, gazette: { access_tier: 'display' } }),
-);
+const world = await World.use({ atlas: {}, beacon: {}, gazette: { access_tier: 'display' } });
 await world.write(
   'data/concepts.csv',
   `id,name,topic,higher_is_better,preferred,projected_from\nenergy,Energy use,energy,false,beacon.use,${FIRST_FORECAST}\n`,

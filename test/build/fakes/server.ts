@@ -29,7 +29,7 @@ export interface Fault {
   do: 'cut' | 'shorten' | 'loop' | FakeResponse | ((answer: FakeResponse) => FakeResponse);
 }
 
-export interface FakeUpstream {
+export interface FakeUpstream extends AsyncDisposable {
   /** Ends in `/`. */
   url: string;
   /** Path and query of every request, in order. */
@@ -92,9 +92,9 @@ export async function startFakeUpstream(routes: readonly Route[]): Promise<FakeU
       (error: unknown) => send(request, response, { status: 500, body: String(error) }, false),
     );
   });
-  const { url, stop } = await listen(server);
+  const listening = await listen(server);
   return {
-    ...{ url: `${url}/`, requests, stop },
+    ...{ ...listening, url: `${listening.url}/`, requests },
     fail(fault) {
       const laid = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
       faults.push(laid);

@@ -1,7 +1,7 @@
 /** Cells that wide tables leave empty: rows only between the first and the last measured year of a country. */
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { findConnector } from '../../../build/connectors/registry.ts';
 import { ProviderReader } from '../../../build/ingest/provider-reader.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
@@ -284,10 +284,9 @@ describe('in lake and snapshot', () => {
     return world.ingest('atlas');
   };
   beforeEach(async () => {
-    world = await World.create();
+    world = await World.ofTest();
     await define();
   });
-  afterEach(() => world.remove());
 
   it('they are no rows, so that nobody pays for them, and the run counts them', async () => {
     expect(await night()).toMatchObject({

@@ -1,13 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { query } from '../parquet-readers.ts';
 import { cells, makeSeries, type Series, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create();
+  world = await World.ofTest();
 });
-afterEach(() => world.remove());
 
 const lakeRows = async () => {
   const run = await world.lake('atlas').current();

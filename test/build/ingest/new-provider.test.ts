@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { findLostPlaces } from '../../../build/ingest/definition-gaps.ts';
 import { runReport } from '../../../build/ingest/run-report.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
@@ -64,9 +64,8 @@ describe('lost places', async () => {
 describe('a run of a new provider', () => {
   let world: World;
   beforeEach(async () => {
-    world = await World.create();
+    world = await World.ofTest();
   });
-  afterEach(() => world.remove());
   const report = (record: Parameters<typeof runReport>[0]) => runReport(record, 'run.json').join('\n');
 
   it('names the places that it lost, also when upstream is unchanged', async () => {

@@ -1,15 +1,14 @@
 /** Failed, cancelled, crashed, concurrent and consecutive runs. */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import { cells, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create();
+  world = await World.ofTest();
 });
-afterEach(() => world.remove());
 
 describe('a run that fails', () => {
   it('leaves a record with its reason, and the last good run stays current', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { planSnapshot } from '../../../build/editions/plan/plan-snapshot.ts';
 import { verifyPublished } from '../../../build/editions/verify.ts';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
@@ -9,9 +9,8 @@ import { type Series, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create();
+  world = await World.ofTest();
 });
-afterEach(() => world.remove());
 
 const upTo = (last: number, first = 2020, figure = 1): Series => ({
   cells: Array.from({ length: last - first + 1 }, (_, at) => ['FRA', first + at, figure + at]),

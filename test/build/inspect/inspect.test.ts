@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type InspectOptions, inspect } from '../../../build/inspect/inspect.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { listen } from '../../listen.ts';
@@ -10,9 +10,8 @@ import { cells, ddfFiles, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create();
+  world = await World.ofTest();
 });
-afterEach(() => world.remove());
 
 const run = async (location: string, more: Partial<InspectOptions> = {}) => {
   const { curated, log, now } = await world.dependencies();

@@ -2,7 +2,7 @@
 import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { CheckContext, QualityCheck } from '../../../build/quality/check.ts';
 import { runChecks } from '../../../build/quality/report.ts';
@@ -15,9 +15,8 @@ import { type Cell, SERVED, type Series, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create();
+  world = await World.ofTest();
 });
-afterEach(() => world.remove());
 
 /** A share in per cent with some values of France above 100. */
 const share = (...tooHigh: number[]): Series => ({

@@ -1,5 +1,5 @@
 /** Findings on renames: vanished series whose figures stand under another id, and aliases that cannot work. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { QualityFinding } from '../../../data/schema/quality.ts';
 import { type Cell, type Series, World } from '../world.ts';
 
@@ -7,9 +7,8 @@ const TEN = 'AFG ALB BRA CHN DEU FRA IND JPN KEN USA'.split(' ');
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } }, globe: {} });
+  world = await World.ofTest({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } }, globe: {} });
 });
-afterEach(() => world.remove());
 
 const series = (first: number): Series => ({
   name: `Herd ${first}`,

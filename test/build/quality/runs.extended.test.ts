@@ -1,5 +1,5 @@
 /** Findings on runs: places lost, runs held or failed, series that could not be read. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { runReport } from '../../../build/ingest/run-report.ts';
 import type { RunRecord } from '../../../data/schema/lake.ts';
@@ -10,9 +10,8 @@ const TEN = 'AFG ALB BRA CHN DEU FRA IND JPN KEN USA'.split(' ');
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } });
+  world = await World.ofTest({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } });
 });
-afterEach(() => world.remove());
 
 const series = (places: readonly string[], value = 1): Series => ({
   name: 'Cattle',

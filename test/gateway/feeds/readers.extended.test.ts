@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { useDirectory } from '../../after-tests.ts';
 import { World } from '../../build/world.ts';
 import { HTTP_READERS, installPackages, pythonPath } from '../../python-packages.ts';
@@ -45,8 +45,7 @@ const linesOf = (csv: string): string[][] =>
     .map((line) => line.split(','));
 
 await installPackages(HTTP_READERS);
-const world = await World.create({ atlas: GATES });
-afterAll(() => world.remove());
+const world = await World.use({ atlas: GATES });
 await publish(51, 52, 53);
 const service = await useService({ snapshots: world.settings.SNAPSHOT_DIR });
 const owner = await service.account();

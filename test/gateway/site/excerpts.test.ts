@@ -1,6 +1,6 @@
 /** What a page shows first comes from a small file that the build made: it has the rows of the series, and says the same. */
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { excerptFile } from '../../../data/schema/snapshot.ts';
 import type { Snapshot } from '../../../gateway/api/snapshot/editions/snapshot.ts';
 import { type Cell, SERVED, World } from '../../build/world.ts';
@@ -50,12 +50,11 @@ async function night(revision: number): Promise<void> {
 }
 
 const projected_from = 2027;
-const world = await World.create({
+const world = await World.use({
   atlas: { projected_from },
   globe: { projected_from, access_tier: 'display' },
   hidden: { projected_from, redistributable: false },
 });
-afterAll(() => world.remove());
 await night(0);
 const service = await useService({ snapshots: world.settings.SNAPSHOT_DIR });
 const owner = await service.account({ credits: 1_000_000 });

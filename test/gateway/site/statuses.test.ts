@@ -1,5 +1,5 @@
 /** What a source says of a figure stands beside it in the ranking, in the words of the API. */
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { World } from '../../build/world.ts';
 import { useService } from '../service.ts';
 import { rowsOf, sectionOf } from './page-text.ts';
@@ -15,7 +15,7 @@ const ROWS = [
   'KEN,2022,5,E',
 ];
 
-const world = await World.create({
+const world = await World.use({
   office: {
     connector: 'frictionless',
     source: {
@@ -26,7 +26,6 @@ const world = await World.create({
     },
   },
 });
-afterAll(() => world.remove());
 const fields = FIELDS.map((name) => ({ name, type: 'any' }));
 const resources = [{ path: 'data.csv', schema: { fields } }];
 await world.write('mirror/office/pack/datapackage.json', JSON.stringify({ name: 'pack', resources }));

@@ -87,12 +87,8 @@ class Nights {
     const reports = new QualityReports(join(this.#directory, 'lake'));
     const night = (await reports.nights()).at(-1);
     if (night === undefined) throw new Error('there is no quality report');
-    const duck = await DuckSession.open({ scratch: join(this.#directory, 'duck') });
-    try {
-      return (await reports.read(duck, night)).filter(({ decision }) => decision === null);
-    } finally {
-      await duck.close();
-    }
+    await using duck = await DuckSession.open({ scratch: join(this.#directory, 'duck') });
+    return (await reports.read(duck, night)).filter(({ decision }) => decision === null);
   }
 
   async published(): Promise<Surroundings['published']> {

@@ -277,30 +277,26 @@ describe('connections of an account', () => {
   it('are seen by operators, who end one with a reason that is mailed', async () => {
     const ann = await harness.customer('Ann');
     const { client, connection_id, access_token } = await connect(ann);
-    const area = await startAdminOn({
+    await using area = await startAdminOn({
       ...redis,
       url: redis.url,
       connect: () => redis.connect(),
       stop: async () => {},
     });
-    try {
-      const operator = await area.signedIn();
-      const account = `/admin/users/${ann.account_id}`;
-      const words = wordsOf(await operator.get(account));
-      for (const word of [connection_id, 'Notes', 'host.test', '0 of 1,000']) expect(words).toContain(word);
-      const end = `${account}/connections/${connection_id}/end`;
-      expect((await operator.submit('/admin/', end, { reason: '' })).status).toBe(422);
-      const viewer = await area.signedIn('viewer');
-      expect((await viewer.submit('/admin/', end, { reason: REASON })).status).toBe(403);
-      const told = harness.mailbox.next(ann.email, /A connection has ended/);
-      expect((await operator.submit('/admin/', end, { reason: REASON })).location).toBe(account);
-      expect(chargedBy(await client.figure(access_token))).toBeUndefined();
-      expect((await operator.submit('/admin/', end, { reason: REASON })).status).toBe(409);
-      await harness.handlers.sweep({});
-      const { text } = await told;
-      for (const part of [REASON, 'By: an operator of Almanac']) expect(text).toContain(part);
-    } finally {
-      await area.stop();
-    }
+    const operator = await area.signedIn();
+    const account = `/admin/users/${ann.account_id}`;
+    const words = wordsOf(await operator.get(account));
+    for (const word of [connection_id, 'Notes', 'host.test', '0 of 1,000']) expect(words).toContain(word);
+    const end = `${account}/connections/${connection_id}/end`;
+    expect((await operator.submit('/admin/', end, { reason: '' })).status).toBe(422);
+    const viewer = await area.signedIn('viewer');
+    expect((await viewer.submit('/admin/', end, { reason: REASON })).status).toBe(403);
+    const told = harness.mailbox.next(ann.email, /A connection has ended/);
+    expect((await operator.submit('/admin/', end, { reason: REASON })).location).toBe(account);
+    expect(chargedBy(await client.figure(access_token))).toBeUndefined();
+    expect((await operator.submit('/admin/', end, { reason: REASON })).status).toBe(409);
+    await harness.handlers.sweep({});
+    const { text } = await told;
+    for (const part of [REASON, 'By: an operator of Almanac']) expect(text).toContain(part);
   });
 });

@@ -59,12 +59,8 @@ async function payAndErase(harness: AccountPagesHarness, customer: CustomerWithK
 
 it('a customer signs up, pays, exports and is erased on a Redis Cluster', async () => {
   const settings = { FREE_GRANT: '1' };
-  const harness = await startAccountPages({ cluster: true, fullHashing: true, settings });
-  try {
-    await payAndErase(harness, await signUpAndOrder(harness));
-  } finally {
-    await harness.stop();
-  }
+  await using harness = await startAccountPages({ cluster: true, fullHashing: true, settings });
+  await payAndErase(harness, await signUpAndOrder(harness));
 });
 
 it('a customer keeps account, key, order, alert and session across a restart of Redis', async () => {

@@ -11,7 +11,7 @@ export interface ReceivedWebhook {
   payload: { type: string; timestamp: string; data: Record<string, unknown> };
 }
 
-export interface Receiver {
+export interface Receiver extends AsyncDisposable {
   url: string;
   received: ReceivedWebhook[];
   at(path: string): ReceivedWebhook[];
@@ -26,9 +26,9 @@ export async function startReceiver(): Promise<Receiver> {
     receiver.received.push(webhook);
     receiver.respond(webhook, response);
   });
-  const { url, stop } = await listen(server);
+  const listening = await listen(server);
   const receiver: Receiver = {
-    ...{ url, stop, received: [] },
+    ...{ ...listening, received: [] },
     at: (path) => receiver.received.filter((webhook) => webhook.path === path),
     respond: (_, response) => response.end('thank you'),
   };

@@ -39,8 +39,7 @@ async function night(number: number): Promise<void> {
 }
 
 const gates = { max_row_drop: 1, max_country_drop: 1 };
-const world = await World.create({ atlas: { gates }, beacon: { gates } });
-afterAll(() => world.remove());
+const world = await World.use({ atlas: { gates }, beacon: { gates } });
 await world.write(
   'data/concepts.csv',
   'id,name,topic,higher_is_better,preferred,projected_from\npeople,People,population,none,atlas.people,\nshare,Share,economy,none,atlas.share,\n',

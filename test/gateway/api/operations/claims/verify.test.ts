@@ -1,6 +1,6 @@
 /** GET /verify over published snapshots: verdicts, reasons, what may not be shown, and what it costs. */
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Cell, cells, World } from '../../../../build/world.ts';
 import { useService } from '../../../service.ts';
 
@@ -24,13 +24,12 @@ async function night(atlas: string, beacon: string, gazette: string): Promise<st
   return (await world.build()).snapshot;
 }
 
-const world = await World.create({
+const world = await World.use({
   atlas: {},
   beacon: {},
   gazette: { access_tier: 'display' },
   hidden: { redistributable: false },
 });
-afterAll(() => world.remove());
 await world.write(
   'data/concepts.csv',
   'id,name,topic,higher_is_better,preferred,projected_from\nenergy,Energy use,energy,false,atlas.use,2021\n',

@@ -51,8 +51,7 @@ async function pushAndFollow(services: readonly Service[]): Promise<void> {
 const keys = async (): Promise<LogKey[]> =>
   parseKeys(await readFile(join(world.settings.SNAPSHOT_DIR, 'keys.json'), 'utf8'));
 
-const world = await World.create();
-afterAll(() => world.remove());
+const world = await World.use();
 const ids: string[] = [await night(0), await night(1), await night(2)];
 pinned.push(...(await keys()));
 const target = await useDirectory();
