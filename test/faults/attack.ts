@@ -4,7 +4,7 @@
  */
 import { compareTimes, unknownKey, wrongKey } from '../attack/guessing.ts';
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
-import { Service, type TestKey } from '../gateway/service.ts';
+import { Service } from '../gateway/service.ts';
 import { oneAttackerFaults } from './one-attacker.ts';
 import type { Reporter } from './table.ts';
 
@@ -14,23 +14,14 @@ const SIGN_INS = 60;
 const EVEN = { keys: 0.06, signIns: 0.2 };
 
 export default async function attackFaults(report: Reporter): Promise<void> {
-  const service = await Service.start();
-  try {
-    const owner = await service.account({ credits: 10_000_000 });
-    await guessedKeys(service, owner, report);
-  } finally {
-    await service.stop();
-  }
-  const harness = await startAccountPages({ fullHashing: true });
-  try {
-    await guessedPasswords(harness, report);
-  } finally {
-    await harness.stop();
-  }
+  await guessedKeys(report);
+  await guessedPasswords(report);
   await oneAttackerFaults(report);
 }
 
-async function guessedKeys(service: Service, owner: TestKey, report: Reporter): Promise<void> {
+async function guessedKeys(report: Reporter): Promise<void> {
+  await using service = await Service.start();
+  const owner = await service.account({ credits: 10_000_000 });
   // Keys are made beforehand, so that only the refusal is timed.
   const asking = (make: () => string) => {
     const keys = Array.from({ length: GUESSES }, make);
@@ -47,7 +38,8 @@ async function guessedKeys(service: Service, owner: TestKey, report: Reporter): 
   report('... nor how many characters of a secret are right', figure(secret), even(secret));
 }
 
-async function guessedPasswords(harness: AccountPagesHarness, report: Reporter): Promise<void> {
+async function guessedPasswords(report: Reporter): Promise<void> {
+  await using harness = await startAccountPages({ fullHashing: true });
   const known: string[] = [];
   while (known.length < SIGN_INS) {
     const email = `known-${known.length}@example.org`;

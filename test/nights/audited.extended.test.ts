@@ -235,7 +235,8 @@ class Audit {
 
 test('ten nights are answered as the pages say', async () => {
   const nights = await AuditedNights.create();
-  const { series, world } = nights;
+  const { series } = nights;
+  await using world = nights.world;
   const withdrawn = new Map<string, AuditedSeries>();
   const change = (slug: string, more: Partial<AuditedSeries>): void => {
     const one = series.get(slug) ?? withdrawn.get(slug);
@@ -255,70 +256,65 @@ test('ten nights are answered as the pages say', async () => {
   for (const slug of SLUGS)
     series.set(slug, { name: `The ${slug}`, unit: 'head', description: null, figures: figures() });
   await nights.pass();
-  const service = await Service.start({
+  await using service = await Service.start({
     ...{ snapshots: world.settings.SNAPSHOT_DIR, settings: { SNAPSHOT_POLL_MS: '100000000' } },
   });
-  try {
-    const audit = new Audit(nights, service, await service.account({ credits: 1e12 }));
-    const night = async (killBefore = ''): Promise<AuditedEdition> => {
-      await nights.pass(killBefore);
-      await audit.compare();
-      return nights.served;
-    };
-    revise('cows', 'FRA 2000');
-    series.get('cows')?.figures.delete('FRA 2001');
-    change('goats', { unit: 'hundred head', figures: figures() });
-    withdraw('sheep');
-    const second = await night();
-
-    withdraw('pigs');
-    change('hens', { description: 'Hens that lay.' });
-    series.set('mules', { name: 'Mules', unit: 'head', description: null, figures: figures() });
-    await night();
-    await nights.rollBack(second, 'A column was read twice.');
+  const audit = new Audit(nights, service, await service.account({ credits: 1e12 }));
+  const night = async (killBefore = ''): Promise<AuditedEdition> => {
+    await nights.pass(killBefore);
     await audit.compare();
+    return nights.served;
+  };
+  revise('cows', 'FRA 2000');
+  series.get('cows')?.figures.delete('FRA 2001');
+  change('goats', { unit: 'hundred head', figures: figures() });
+  withdraw('sheep');
+  const second = await night();
 
-    revise('cows', 'FRA 2001');
-    change('sheep', { unit: 'thousand head', figures: figures() });
-    change('pigs', { name: 'Pigs of farms' });
-    series.delete('mules');
-    await night();
+  withdraw('pigs');
+  change('hens', { description: 'Hens that lay.' });
+  series.set('mules', { name: 'Mules', unit: 'head', description: null, figures: figures() });
+  await night();
+  await nights.rollBack(second, 'A column was read twice.');
+  await audit.compare();
 
-    revise('pigs', 'FRA 2001');
-    await night('snapshots/current');
+  revise('cows', 'FRA 2001');
+  change('sheep', { unit: 'thousand head', figures: figures() });
+  change('pigs', { name: 'Pigs of farms' });
+  series.delete('mules');
+  await night();
 
-    rename('cows', 'cattle', 'animals');
-    nights.enterRename('cows', 'cattle');
-    await night();
+  revise('pigs', 'FRA 2001');
+  await night('snapshots/current');
 
-    rename('lamas', 'llamas', 'pairs');
-    change('goats', { unit: 'head', figures: figures() });
-    await night();
+  rename('cows', 'cattle', 'animals');
+  nights.enterRename('cows', 'cattle');
+  await night();
 
-    nights.enterRename('lamas', 'llamas');
-    await new LogSigner(world.settings, world.snapshots).rotate();
-    await night('snapshots/log.json');
+  rename('lamas', 'llamas', 'pairs');
+  change('goats', { unit: 'head', figures: figures() });
+  await night();
 
-    nights.disabled.add('atlas.pigs');
-    await night();
+  nights.enterRename('lamas', 'llamas');
+  await new LogSigner(world.settings, world.snapshots).rotate();
+  await night('snapshots/log.json');
 
-    nights.disabled.delete('atlas.pigs');
-    change('pigs', { unit: 'snouts', description: 'Pigs of all ages.' });
-    await night();
+  nights.disabled.add('atlas.pigs');
+  await night();
 
-    await nights.withhold('goats');
-    await audit.compare();
-    const before = nights.served;
-    revise('hens', 'FRA 2001');
-    const last = await night();
-    await nights.rollBack(before, null);
-    await audit.compare();
-    await nights.rollBack(last, 'It was right.');
-    await audit.compare();
-    expect([nights.neverServed.size, nights.rollbacks.length, audit.verdicts.size]).toEqual([2, 3, 8]);
-    expect(audit.differences).toEqual([]);
-  } finally {
-    await service.stop();
-    await world.remove();
-  }
+  nights.disabled.delete('atlas.pigs');
+  change('pigs', { unit: 'snouts', description: 'Pigs of all ages.' });
+  await night();
+
+  await nights.withhold('goats');
+  await audit.compare();
+  const before = nights.served;
+  revise('hens', 'FRA 2001');
+  const last = await night();
+  await nights.rollBack(before, null);
+  await audit.compare();
+  await nights.rollBack(last, 'It was right.');
+  await audit.compare();
+  expect([nights.neverServed.size, nights.rollbacks.length, audit.verdicts.size]).toEqual([2, 3, 8]);
+  expect(audit.differences).toEqual([]);
 });

@@ -24,9 +24,9 @@ const LEFT =
 const GUEST = 'guest@example.org';
 
 export async function recordAccounts(recorder: Recorder): Promise<void> {
-  const stripe = await FakeStripe.start();
-  const receiver = await startReceiver();
-  const harness = await startAccountPages({
+  await using stripe = await FakeStripe.start();
+  await using receiver = await startReceiver();
+  await using harness = await startAccountPages({
     settings: {
       ...stripeSettings(stripe),
       ...{ FREE_GRANT: '5', WEBHOOK_PRIVATE_TARGETS: 'true', CONTACT_EMAIL: 'help@almanac.example' },
@@ -38,31 +38,25 @@ export async function recordAccounts(recorder: Recorder): Promise<void> {
   recorder.replace(new URL(stripe.url).host, '<stripe>');
   recorder.replace(new URL(receiver.url).host, '<receiver>');
   const walk = new Walk(harness);
-  try {
-    await recordStrangers(walk);
-    const owner = await harness.register();
-    await recordOrders(walk, owner, stripe);
-    const { key } = await harness.makeKey(owner, { label: 'notebook' });
-    for (let call = 0; call < 3; call += 1) await harness.call(key);
-    await recordMembers(walk, owner);
-    await harness.signIn(harness.visitor(), owner.email);
-    const typed = { url: `${receiver.url}/almanac`, 'type:key.created': '1', 'type:credits.low': '1' };
-    await explore(walk.area(owner.visitor, typed), ['/account/'], LAST);
-    await recordFiles(recorder, walk, owner);
-    await recordSecondFactor(walk);
-    await recordAddressChange(walk);
-    await recordLeaving(walk);
-    await recordOwnership(walk);
-    const received = receiver.received.map(({ payload: { type, data } }) =>
-      JSON.stringify({ type, data }, null, 1),
-    );
-    recorder.add('webhooks received', received.join('\n'));
-    recorder.addMails(harness.mailbox.all);
-  } finally {
-    await harness.stop();
-    await receiver.stop();
-    stripe.stop();
-  }
+  await recordStrangers(walk);
+  const owner = await harness.register();
+  await recordOrders(walk, owner, stripe);
+  const { key } = await harness.makeKey(owner, { label: 'notebook' });
+  for (let call = 0; call < 3; call += 1) await harness.call(key);
+  await recordMembers(walk, owner);
+  await harness.signIn(harness.visitor(), owner.email);
+  const typed = { url: `${receiver.url}/almanac`, 'type:key.created': '1', 'type:credits.low': '1' };
+  await explore(walk.area(owner.visitor, typed), ['/account/'], LAST);
+  await recordFiles(recorder, walk, owner);
+  await recordSecondFactor(walk);
+  await recordAddressChange(walk);
+  await recordLeaving(walk);
+  await recordOwnership(walk);
+  const received = receiver.received.map(({ payload: { type, data } }) =>
+    JSON.stringify({ type, data }, null, 1),
+  );
+  recorder.add('webhooks received', received.join('\n'));
+  recorder.addMails(harness.mailbox.all);
 }
 
 class Walk {

@@ -1,6 +1,6 @@
 /** The operator area: every page, and a form of each kind sent by an owner, after strangers and viewers tried. */
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AdminService, PASSWORD, startAdmin, type Visitor } from '../admin/harness.ts';
@@ -29,7 +29,7 @@ const UNLINKED = [
 
 export async function recordOperators(recorder: Recorder): Promise<void> {
   const mailbox = new Mailbox();
-  const lakeDir = await mkdtemp(join(tmpdir(), 'alm-recordings-'));
+  await using lake = await mkdtempDisposable(join(tmpdir(), 'alm-recordings-'));
   const alerts = {
     OPERATOR_ALERT_EMAIL: 'night-shift@almanac.example.org',
     OPERATOR_WEBHOOK_URL: 'https://hooks.example.org/alerts',
@@ -39,39 +39,34 @@ export async function recordOperators(recorder: Recorder): Promise<void> {
   // Tables may be sorted by ids.
   const random = (outputLength: number): Buffer =>
     createHash('shake256', { outputLength }).update(String(drawn++)).digest();
-  const service = await startAdmin(alerts, { mailer: mailbox, lakeDir, random });
+  await using service = await startAdmin(alerts, { mailer: mailbox, lakeDir: lake.path, random });
   recorder.watch('operators', service.url);
-  try {
-    const id = await seedUsage(service);
-    await seedRuns(service);
-    await seedAlike(service);
-    const stranger = service.visitor();
-    for (const path of ['/admin/', '/admin/users', '/admin/sign-in/code', '/admin/password/none'])
-      await stranger.get(path);
-    await stranger.signIn('owner@example.org', 'wrong');
-    const viewer = await service.signedIn('viewer');
-    await explore({ ...areaOf(service, viewer), typed: () => ({}), left: /sign-out|second-factor/ }, [
-      '/admin/',
-    ]);
-    await viewer.submit('/admin/', `/admin/users/${id}/credits`, { delta: '5' });
-    const owner = await service.signedIn('owner');
-    const rollback = `/admin/snapshots/${service.snapshots.current()?.id}/rollback`;
-    const invited = { email: 'ann@example.org', role: 'operator' };
-    const { location: ann } = await owner.submit('/admin/operators', '/admin/operators/invite', invited);
-    const forms = [`${ann}/role?role=viewer`, `${ann}/clear-second-factor`];
-    const edited = '/admin/indicators/alpha.life_expectancy';
-    await owner.submit(edited, `${edited}/preview`, { name: 'Previewed' });
-    await explore(areaOf(service, owner), ['/admin/', rollback, ...forms, ...UNLINKED], LAST);
-    await recordSecondFactor(service, owner);
-    for (const { link } of mailbox.to('ann@example.org').slice(0, 1)) {
-      const { pathname } = new URL(link ?? '', service.url);
-      await stranger.submit(pathname, pathname, { password: 'short' });
-    }
-    recorder.addMails(mailbox.all);
-  } finally {
-    await service.stop();
-    await rm(lakeDir, { recursive: true });
+  const id = await seedUsage(service);
+  await seedRuns(service);
+  await seedAlike(service);
+  const stranger = service.visitor();
+  for (const path of ['/admin/', '/admin/users', '/admin/sign-in/code', '/admin/password/none'])
+    await stranger.get(path);
+  await stranger.signIn('owner@example.org', 'wrong');
+  const viewer = await service.signedIn('viewer');
+  await explore({ ...areaOf(service, viewer), typed: () => ({}), left: /sign-out|second-factor/ }, [
+    '/admin/',
+  ]);
+  await viewer.submit('/admin/', `/admin/users/${id}/credits`, { delta: '5' });
+  const owner = await service.signedIn('owner');
+  const rollback = `/admin/snapshots/${service.snapshots.current()?.id}/rollback`;
+  const invited = { email: 'ann@example.org', role: 'operator' };
+  const { location: ann } = await owner.submit('/admin/operators', '/admin/operators/invite', invited);
+  const forms = [`${ann}/role?role=viewer`, `${ann}/clear-second-factor`];
+  const edited = '/admin/indicators/alpha.life_expectancy';
+  await owner.submit(edited, `${edited}/preview`, { name: 'Previewed' });
+  await explore(areaOf(service, owner), ['/admin/', rollback, ...forms, ...UNLINKED], LAST);
+  await recordSecondFactor(service, owner);
+  for (const { link } of mailbox.to('ann@example.org').slice(0, 1)) {
+    const { pathname } = new URL(link ?? '', service.url);
+    await stranger.submit(pathname, pathname, { password: 'short' });
   }
+  recorder.addMails(mailbox.all);
 }
 
 function areaOf({ url, clock }: AdminService, visitor: Visitor): Area {

@@ -232,49 +232,45 @@ async function recordSite(service: Service, paths: readonly string[]): Promise<v
 /** Nights on which figures are revised, series renamed, withdrawn and brought back, and one that is taken back. */
 export async function recordEditions(recorder: Recorder): Promise<void> {
   const { world, served, rolledBack } = await tellStory();
-  const service = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
-  try {
-    recorder.watch('editions', service.url);
-    const { key } = await service.account({ credits: 1_000_000 });
-    const call = (path: string, headers = {}) => service.get(path, { key, headers });
-    await call('/v1/catalog.jsonld');
-    for (const format of ['json', 'csv', 'ndjson', 'atom']) await call(`/v1/changes?format=${format}`);
-    for (const id of [
-      'atlas.cows',
-      'atlas.cattle',
-      'atlas.sheep',
-      'atlas.kids',
-      'atlas.secret',
-      'atlas.lamas',
-      'globe.shown',
-    ])
-      for (const as_of of ['', ...served, rolledBack, '2026-11-24']) {
-        const when = as_of === '' ? '' : `&as_of=${as_of}`;
-        for (const path of ['/v1/data?indicator=', '/v1/revisions?indicator='])
-          await call(`${path}${id}${when}`);
-        await call(`/v1/receipts?indicator=${id}&country=FRA&year=2001${when}`);
-        for (const path of [`indicators/${id}`, `rankings/${id}`, `files/${id}.parquet`])
-          await call(`/v1/${path}?${when.slice(1)}`);
-        await call(`/v1/indicators/${id}?include=sources,quality,twins,editions${when}`);
-      }
-    for (const id of [...served, rolledBack, 'x']) {
-      await call(`/v1/changes?since=${id}`);
-      for (const file of ['citation.bib', 'datapackage.json', 'croissant.json'])
-        await call(`/v1/editions/${id}/${file}`);
-      await call(`/v1/indicators?as_of=${id}`);
+  await using _world = world;
+  await using service = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
+  recorder.watch('editions', service.url);
+  const { key } = await service.account({ credits: 1_000_000 });
+  const call = (path: string, headers = {}) => service.get(path, { key, headers });
+  await call('/v1/catalog.jsonld');
+  for (const format of ['json', 'csv', 'ndjson', 'atom']) await call(`/v1/changes?format=${format}`);
+  for (const id of [
+    'atlas.cows',
+    'atlas.cattle',
+    'atlas.sheep',
+    'atlas.kids',
+    'atlas.secret',
+    'atlas.lamas',
+    'globe.shown',
+  ])
+    for (const as_of of ['', ...served, rolledBack, '2026-11-24']) {
+      const when = as_of === '' ? '' : `&as_of=${as_of}`;
+      for (const path of ['/v1/data?indicator=', '/v1/revisions?indicator='])
+        await call(`${path}${id}${when}`);
+      await call(`/v1/receipts?indicator=${id}&country=FRA&year=2001${when}`);
+      for (const path of [`indicators/${id}`, `rankings/${id}`, `files/${id}.parquet`])
+        await call(`/v1/${path}?${when.slice(1)}`);
+      await call(`/v1/indicators/${id}?include=sources,quality,twins,editions${when}`);
     }
-    for (const from of [0, 1, 2, 5, 6]) await call(`/v1/log/consistency?from=${from}`);
-    await call('/v1/indicators/atlas.cows', { prefer: 'handling=strict' });
-    await recordSite(service, [
-      '/',
-      '/indicators/atlas.cows',
-      '/indicators/atlas.cattle',
-      '/indicators/atlas.secret',
-    ]);
-  } finally {
-    await service.stop();
-    await world.remove();
+  for (const id of [...served, rolledBack, 'x']) {
+    await call(`/v1/changes?since=${id}`);
+    for (const file of ['citation.bib', 'datapackage.json', 'croissant.json'])
+      await call(`/v1/editions/${id}/${file}`);
+    await call(`/v1/indicators?as_of=${id}`);
   }
+  for (const from of [0, 1, 2, 5, 6]) await call(`/v1/log/consistency?from=${from}`);
+  await call('/v1/indicators/atlas.cows', { prefer: 'handling=strict' });
+  await recordSite(service, [
+    '/',
+    '/indicators/atlas.cows',
+    '/indicators/atlas.cattle',
+    '/indicators/atlas.secret',
+  ]);
 }
 
 /** A service that limits callers, and one that has nothing to serve. */

@@ -3,7 +3,8 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { backupTrees, Copier, copyConsistently, listTree, type Tree } from '../../../build/backup/trees.ts';
-import { contents, settingsIn, temporaryDirectory, writeFiles } from './backup-fixture.ts';
+import { directoryOfTest } from '../../after-tests.ts';
+import { contents, settingsIn, writeFiles } from './backup-fixture.ts';
 
 /** Does something after the first file that it copies. */
 class Interrupted extends Copier {
@@ -24,32 +25,28 @@ class Interrupted extends Copier {
 }
 
 it('copies a tree consistently while files are published, replaced and removed', async () => {
-  const dir = await temporaryDirectory();
-  try {
-    const [home, copy] = [settingsIn(join(dir, 'home')), settingsIn(join(dir, 'copy'))];
+  const dir = await directoryOfTest();
+  const [home, copy] = [settingsIn(join(dir, 'home')), settingsIn(join(dir, 'copy'))];
+  await writeFiles(home.VAR_DIR, {
+    'snapshots/one/manifest.json': '1',
+    'snapshots/one/data': 'old',
+    'snapshots/current': 'one',
+  });
+  const tree = backupTrees(home).find(({ name }) => name === 'snapshots') as Tree;
+  const copier = new Interrupted(async () => {
     await writeFiles(home.VAR_DIR, {
-      'snapshots/one/manifest.json': '1',
-      'snapshots/one/data': 'old',
-      'snapshots/current': 'one',
+      'snapshots/.building/manifest.json': '2',
+      'snapshots/.building/data': 'new',
+      'snapshots/current.tmp': 'two',
     });
-    const tree = backupTrees(home).find(({ name }) => name === 'snapshots') as Tree;
-    const copier = new Interrupted(async () => {
-      await writeFiles(home.VAR_DIR, {
-        'snapshots/.building/manifest.json': '2',
-        'snapshots/.building/data': 'new',
-        'snapshots/current.tmp': 'two',
-      });
-      await rename(join(tree.directory, '.building'), join(tree.directory, 'two'));
-      await rename(join(tree.directory, 'current.tmp'), join(tree.directory, 'current'));
-      await rm(join(tree.directory, 'one'), { recursive: true });
-    });
-    const paths = await copyConsistently(tree, copy.SNAPSHOT_DIR, copier);
-    expect(paths.sort()).toEqual(['current', 'two/data', 'two/manifest.json']);
-    expect(await contents(copy)).toEqual(await contents(home));
-    const copied = { ...tree, directory: copy.SNAPSHOT_DIR };
-    expect([...(await listTree(copied)).keys()].sort()).toEqual(paths);
-    expect((await stat(join(copy.SNAPSHOT_DIR, 'current'))).size).toBe(3);
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+    await rename(join(tree.directory, '.building'), join(tree.directory, 'two'));
+    await rename(join(tree.directory, 'current.tmp'), join(tree.directory, 'current'));
+    await rm(join(tree.directory, 'one'), { recursive: true });
+  });
+  const paths = await copyConsistently(tree, copy.SNAPSHOT_DIR, copier);
+  expect(paths.sort()).toEqual(['current', 'two/data', 'two/manifest.json']);
+  expect(await contents(copy)).toEqual(await contents(home));
+  const copied = { ...tree, directory: copy.SNAPSHOT_DIR };
+  expect([...(await listTree(copied)).keys()].sort()).toEqual(paths);
+  expect((await stat(join(copy.SNAPSHOT_DIR, 'current'))).size).toBe(3);
 });

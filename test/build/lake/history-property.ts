@@ -92,24 +92,21 @@ async function carryOut(mine: ScriptedProvider, steps: readonly Step[]): Promise
 /** Compares the history of a provider with what was published. */
 async function expectHistory(steps: readonly Step[]): Promise<void> {
   const mine = await ScriptedProvider.create();
-  try {
-    const good = await carryOut(mine, steps);
-    const replayed = await replay(mine.lake);
-    expect([...replayed.keys()]).toEqual(good.map(({ id }) => id));
-    for (const { id, rows } of good) expect(sorted(replayed.get(id))).toEqual(sorted(rows));
-    for (const [index, { id, rows, record }] of good.entries()) {
-      if (index === 0) continue;
-      const earlier = good.slice(0, index).map((one) => one.rows);
-      const kinds = await kindsOf(mine, id);
-      expect(kinds).toEqual(expectedKinds(earlier, rows));
-      const { added, changed, removed, restored } = record.revisions ?? {};
-      const counted = ['added', 'changed', 'withdrawn', 'restored'].map(
-        (kind) => Object.values(kinds).filter((one) => one === kind).length,
-      );
-      expect([added, changed, removed, restored]).toEqual(counted);
-    }
-  } finally {
-    await mine.world.remove();
+  await using _world = mine.world;
+  const good = await carryOut(mine, steps);
+  const replayed = await replay(mine.lake);
+  expect([...replayed.keys()]).toEqual(good.map(({ id }) => id));
+  for (const { id, rows } of good) expect(sorted(replayed.get(id))).toEqual(sorted(rows));
+  for (const [index, { id, rows, record }] of good.entries()) {
+    if (index === 0) continue;
+    const earlier = good.slice(0, index).map((one) => one.rows);
+    const kinds = await kindsOf(mine, id);
+    expect(kinds).toEqual(expectedKinds(earlier, rows));
+    const { added, changed, removed, restored } = record.revisions ?? {};
+    const counted = ['added', 'changed', 'withdrawn', 'restored'].map(
+      (kind) => Object.values(kinds).filter((one) => one === kind).length,
+    );
+    expect([added, changed, removed, restored]).toEqual(counted);
   }
 }
 

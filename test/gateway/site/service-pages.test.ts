@@ -1,14 +1,14 @@
 /** Prices, status, legal texts and lists for search engines. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../../data/runtime/settings.ts';
-
 import { readPacks } from '../../../gateway/commerce/orders/order-store.ts';
 import { salesFacts } from '../../../gateway/commerce/sales-facts.ts';
 import { legalPages } from '../../../gateway/site/pages/legal.ts';
 import { serviceFacts } from '../../../gateway/site/service-facts.ts';
+import { directoryOfTest } from '../../after-tests.ts';
 import { testService } from './test-service.ts';
 
 const SELLER = 'Example <Institute>\n1 Example Street';
@@ -80,24 +80,20 @@ describe('legal texts', () => {
   });
 
   test('are replaced by files of the operator, and a wrong one stops the start', async () => {
-    const curatedDir = await mkdtemp(join(tmpdir(), 'alm-curated-'));
-    try {
-      await mkdir(join(curatedDir, 'pages'));
-      const settings = readSettings({ INVOICE_FROM: 'Example Ltd' });
-      const file = join(curatedDir, 'pages', 'terms.md');
-      await writeFile(file, '# Our terms\n\nThose of {{ facts.seller[0] }}.\n\n## One\n\nText.\n');
-      const facts = { ...serviceFacts(settings, [], salesFacts(settings)), curatedDir };
-      const [terms] = legalPages(facts);
-      const snapshot = service.snapshots.current();
-      if (!terms || !snapshot) throw new Error('no page');
-      const planned = await terms.plan({ snapshot, path: {}, query: {}, publicUrl: facts.baseUrl });
-      const content = planned.kind === 'plan' ? await planned.produce(null) : null;
-      expect(content?.kind === 'document' && content.json.toString()).toContain('Those of Example Ltd.');
-      await writeFile(file, '# Our terms\n\nThose of {{ facts.nobody }}.\n');
-      expect(() => legalPages(facts)).toThrow(file);
-    } finally {
-      await rm(curatedDir, { recursive: true });
-    }
+    const curatedDir = await directoryOfTest();
+    await mkdir(join(curatedDir, 'pages'));
+    const settings = readSettings({ INVOICE_FROM: 'Example Ltd' });
+    const file = join(curatedDir, 'pages', 'terms.md');
+    await writeFile(file, '# Our terms\n\nThose of {{ facts.seller[0] }}.\n\n## One\n\nText.\n');
+    const facts = { ...serviceFacts(settings, [], salesFacts(settings)), curatedDir };
+    const [terms] = legalPages(facts);
+    const snapshot = service.snapshots.current();
+    if (!terms || !snapshot) throw new Error('no page');
+    const planned = await terms.plan({ snapshot, path: {}, query: {}, publicUrl: facts.baseUrl });
+    const content = planned.kind === 'plan' ? await planned.produce(null) : null;
+    expect(content?.kind === 'document' && content.json.toString()).toContain('Those of Example Ltd.');
+    await writeFile(file, '# Our terms\n\nThose of {{ facts.nobody }}.\n');
+    expect(() => legalPages(facts)).toThrow(file);
   });
 });
 

@@ -64,18 +64,13 @@ it('a customer signs up, pays, exports and is erased on a Redis Cluster', async 
 });
 
 it('a customer keeps account, key, order, alert and session across a restart of Redis', async () => {
-  const redis = await startRedis({ persistent: true });
-  const harness = await startAccountPages({ redis, fullHashing: true, settings: { FREE_GRANT: '1' } });
-  try {
-    const customer = await signUpAndOrder(harness);
-    await redis.kill();
-    expect((await customer.visitor.get('/account/')).status).toBe(503);
-    await redis.restart();
-    await expect.poll(async () => (await customer.visitor.get('/account/')).status).toBe(200);
-    await expect.poll(async () => (await harness.call(customer.key)).status).toBe(402);
-    await payAndErase(harness, customer);
-  } finally {
-    await harness.stop();
-    await redis.stop();
-  }
+  await using redis = await startRedis({ persistent: true });
+  await using harness = await startAccountPages({ redis, fullHashing: true, settings: { FREE_GRANT: '1' } });
+  const customer = await signUpAndOrder(harness);
+  await redis.kill();
+  expect((await customer.visitor.get('/account/')).status).toBe(503);
+  await redis.restart();
+  await expect.poll(async () => (await customer.visitor.get('/account/')).status).toBe(200);
+  await expect.poll(async () => (await harness.call(customer.key)).status).toBe(402);
+  await payAndErase(harness, customer);
 });

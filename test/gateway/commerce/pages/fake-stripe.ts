@@ -39,6 +39,7 @@ export class FakeStripe {
   beforeExpiring: ((session: Session) => void) | null = null;
   declare readonly url: string;
   declare readonly stop: () => Promise<void>;
+  declare readonly [Symbol.asyncDispose]: () => Promise<void>;
 
   private constructor(server: Server) {
     server.on('request', (request, response) => {
@@ -50,8 +51,7 @@ export class FakeStripe {
 
   static async start(): Promise<FakeStripe> {
     const server = createServer();
-    const { url, stop } = await listen(server);
-    return Object.assign(new FakeStripe(server), { url, stop });
+    return Object.assign(new FakeStripe(server), await listen(server));
   }
 
   async #respond(request: IncomingMessage): Promise<{ status: number; type: string; body: string }> {
