@@ -66,7 +66,7 @@ const ddfSettings = z.strictObject({
 type DdfSettings = z.infer<typeof ddfSettings>;
 type Context = ConnectorContext<DdfSettings>;
 
-const dataPackage = z.looseObject({
+export const ddfPackage = z.looseObject({
   version: z.string().optional(),
   created: z.string().optional(),
   resources: z.array(
@@ -97,7 +97,7 @@ interface DdfPackage {
 /** @throws {ResponseError} when the package lists no concepts, or no datapoints with the wanted key. */
 async function readDdfPackage(upstream: Upstream, settings: DdfSettings): Promise<DdfPackage> {
   const { datapackage, geo, time, by } = settings;
-  const { version, created, resources } = await readJsonAs(upstream, datapackage, dataPackage);
+  const { version, created, resources } = await readJsonAs(upstream, datapackage, ddfPackage);
   const isWanted = (key: readonly string[]): boolean =>
     by
       ? by.toSorted().join() === key.toSorted().join()

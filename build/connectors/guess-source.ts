@@ -3,10 +3,10 @@
  * Of several tables it takes the one with years and the most known places, and those of the same form.
  */
 import { basename } from 'node:path';
-import { z } from 'zod';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
 import { readJsonAs } from './connector.ts';
 import { CsvError, type CsvTable, openCsv } from './csv.ts';
+import { ddfPackage } from './ddf.ts';
 import {
   csvOptions,
   dataPackage,
@@ -174,22 +174,12 @@ async function chooseResource(
   return { resource: best !== samples[0] && isNamed ? (best?.name ?? null) : null, others };
 }
 
-const ddfPackage = z.object({
-  resources: z.array(
-    z.object({
-      path: z.string().optional(),
-      schema: z.object({ primaryKey: z.union([z.string(), z.array(z.string())]).optional() }).optional(),
-    }),
-  ),
-});
-
 /** The key columns that most tables of figures have, where they are a place and a time. */
 function ddfKeys(text: string): { geo: string; time: string } | undefined {
-  const parsed = ddfPackage.safeParse(JSON.parse(text));
-  if (!parsed.success) return undefined;
-  const keys = parsed.data.resources
-    .filter(({ path }) => path?.includes('ddf--datapoints--'))
-    .map(({ schema }) => [schema?.primaryKey ?? []].flat())
+  const { resources = [] } = ddfPackage.safeParse(JSON.parse(text)).data ?? {};
+  const keys = resources
+    .filter(({ path }) => path.includes('ddf--datapoints--'))
+    .map(({ schema }) => schema.primaryKey)
     .filter((key) => key.length === 2);
   const counts = Map.groupBy(keys, (key) => key.toSorted().join());
   const [key = []] = [...counts.values()].reduce((a, b) => (b.length > a.length ? b : a), []);
