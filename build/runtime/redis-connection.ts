@@ -77,11 +77,8 @@ export function loadOverrides(
   { LAKE_DIR }: Pick<Settings, 'LAKE_DIR'>,
   log: Logger,
 ): Promise<Overrides> {
-  return loadOrLastSeen(redis, join(LAKE_DIR, 'overrides.json'), log, {
-    read: (open) => open.hgetall(redisKeys.overrides),
-    none: {},
-    parse: parseOverrides,
-  });
+  const read = (open: RedisClient) => open.hgetall(redisKeys.overrides);
+  return loadOrLastSeen(redis, join(LAKE_DIR, 'overrides.json'), log, read, {}, parseOverrides);
 }
 
 /** What operators decided about providers, licences and findings: from Redis, else as it was last seen. */
@@ -90,29 +87,23 @@ export function loadDecisions(
   { LAKE_DIR }: Pick<Settings, 'LAKE_DIR'>,
   log: Logger,
 ): Promise<OperatorDecisions> {
-  return loadOrLastSeen(redis, join(LAKE_DIR, 'decisions.json'), log, {
-    read: async (open) => ({
-      providers: await open.hgetall(redisKeys.providerDecisions),
-      licences: await open.hgetall(redisKeys.licenceDecisions),
-      findings: await open.hgetall(redisKeys.findingDecisions),
-    }),
-    none: { providers: {}, licences: {}, findings: {} },
-    parse: parseDecisions,
+  const read = async (open: RedisClient) => ({
+    providers: await open.hgetall(redisKeys.providerDecisions),
+    licences: await open.hgetall(redisKeys.licenceDecisions),
+    findings: await open.hgetall(redisKeys.findingDecisions),
   });
+  const none = { providers: {}, licences: {}, findings: {} };
+  return loadOrLastSeen(redis, join(LAKE_DIR, 'decisions.json'), log, read, none, parseDecisions);
 }
 
-interface Stored<Texts, Value> {
-  read(redis: RedisClient): Promise<Texts>;
-  /** When nothing was ever seen. */
-  none: Texts;
-  parse(texts: Texts): Value;
-}
-
+/** @param none when nothing was ever seen */
 async function loadOrLastSeen<Texts, Value>(
   redis: RedisClient | null,
   file: string,
   log: Logger,
-  { read, none, parse }: Stored<Texts, Value>,
+  read: (redis: RedisClient) => Promise<Texts>,
+  none: Texts,
+  parse: (texts: Texts) => Value,
 ): Promise<Value> {
   try {
     if (!redis) throw new Error('no Redis');
