@@ -7,7 +7,7 @@
  */
 import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { type Readable, Transform } from 'node:stream';
+import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
@@ -125,10 +125,11 @@ export interface DownloadOptions extends DownloadLimits {
 
 type DownloadResult = { kind: 'unchanged' } | ({ kind: 'file'; bytes: number } & Validators);
 
-interface HttpResponse {
-  status: number;
-  header(name: string): string | null;
-  body: Readable;
+type HttpResponse = Dispatcher.ResponseData;
+
+function headerOf({ headers }: HttpResponse, name: string): string | null {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
 /** A URL without its query, for messages. */
@@ -180,7 +181,7 @@ async function downloadOnce(
   options: DownloadOptions,
 ): Promise<DownloadResult> {
   const response = await followRedirects(url, requestHeaders(known), options);
-  if (response.status === 304 && known) {
+  if (response.statusCode === 304 && known) {
     response.body.resume();
     return { kind: 'unchanged' };
   }
@@ -194,8 +195,8 @@ async function downloadOnce(
   return {
     kind: 'file',
     bytes: size,
-    etag: response.header('etag'),
-    last_modified: response.header('last-modified'),
+    etag: headerOf(response, 'etag'),
+    last_modified: headerOf(response, 'last-modified'),
   };
 }
 
@@ -224,12 +225,8 @@ async function followRedirects(
       headersTimeout: options.headersTimeoutMs,
       bodyTimeout: options.bodyTimeoutMs,
     });
-    const header = (name: string): string | null => {
-      const value = response.headers[name];
-      return (Array.isArray(value) ? value[0] : value) ?? null;
-    };
-    const location = REDIRECTS.has(response.statusCode) ? header('location') : null;
-    if (location === null) return { status: response.statusCode, header, body: response.body };
+    const location = REDIRECTS.has(response.statusCode) ? headerOf(response, 'location') : null;
+    if (location === null) return response;
     await response.body.dump();
     target = resolveRedirect(location, target);
   }
@@ -249,20 +246,17 @@ function resolveRedirect(location: string, from: URL): URL {
 
 function checkResponse(url: URL, response: HttpResponse): void {
   const where = describeUrl(url);
+  const status = response.statusCode;
   const refuse = (error: Error): never => {
     discard(response);
     throw error;
   };
-  if (isTransientStatus(response.status)) {
-    const retryAfter = response.header('retry-after');
-    refuse(new TransientError(`HTTP ${response.status}`, null, response.status, retryAfter));
-  }
-  if (response.status !== 200) {
-    refuse(new UpstreamError(`${where}: HTTP ${response.status}`, response.status));
-  }
-  const type = response.header('content-type') ?? '';
+  if (isTransientStatus(status))
+    refuse(new TransientError(`HTTP ${status}`, null, status, headerOf(response, 'retry-after')));
+  if (status !== 200) refuse(new UpstreamError(`${where}: HTTP ${status}`, status));
+  const type = headerOf(response, 'content-type') ?? '';
   if (/^(text\/html|application\/xhtml)/i.test(type) && !/\.html?$/i.test(url.pathname)) {
-    refuse(new UpstreamError(`${where}: an HTML page instead of data`, response.status));
+    refuse(new UpstreamError(`${where}: an HTML page instead of data`, status));
   }
 }
 
@@ -296,7 +290,7 @@ function limitBody(url: URL, options: DownloadOptions): Transform {
 async function save(url: URL, response: HttpResponse, file: string, options: DownloadOptions): Promise<void> {
   const limit = limitBody(url, options);
   const output = createWriteStream(file);
-  const encoding = response.header('content-encoding')?.toLowerCase() ?? 'identity';
+  const encoding = headerOf(response, 'content-encoding')?.toLowerCase() ?? 'identity';
   try {
     if (encoding === 'gzip') await pipeline(response.body, createGunzip(), limit, output);
     else if (encoding === 'identity' || encoding === '') await pipeline(response.body, limit, output);
