@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import { max } from 'd3-array';
 import { z } from 'zod';
 import { type FileDigest, hashFile } from '../../data/runtime/durable-files.ts';
@@ -102,20 +102,15 @@ export abstract class TrackedUpstream implements Upstream {
     this.#fetched.set(file.reference, file);
   }
 
-  async #open(reference: string) {
+  async stream(reference: string): Promise<AsyncIterable<Uint8Array>> {
     const file = await this.locate(reference);
     const opened = this.#read.get(reference) ?? { file, digest: null };
     this.#read.set(reference, opened);
-    return { ...file, opened };
-  }
-
-  async stream(reference: string): Promise<AsyncIterable<Uint8Array>> {
-    const { path, opened } = await this.#open(reference);
     const signal = this.#signal;
     return (async function* read() {
       const hash = createHash('sha256');
       let bytes = 0;
-      for await (const chunk of createReadStream(path, { signal, highWaterMark: READ_BYTES })) {
+      for await (const chunk of createReadStream(file.path, { signal, highWaterMark: READ_BYTES })) {
         hash.update(chunk);
         bytes += chunk.length;
         yield chunk;
@@ -125,9 +120,7 @@ export abstract class TrackedUpstream implements Upstream {
   }
 
   async text(reference: string): Promise<string> {
-    const { path, opened } = await this.#open(reference);
-    const content = await readFile(path, { signal: this.#signal });
-    opened.digest ??= { bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') };
+    const content = await buffer(await this.stream(reference));
     return content.toString('utf8');
   }
 
