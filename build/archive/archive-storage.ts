@@ -145,19 +145,16 @@ export interface ArchiveDependencies {
   /** Unix milliseconds. */
   now: () => number;
   log: Logger;
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
   /** Called after every durable step: `ledger written 20261121…`. */
-  onStep?: ((step: string) => void | Promise<void>) | undefined;
+  onStep?: (step: string) => void | Promise<void>;
   /** Most entries of one part. A run with more to archive writes several parts. */
-  partEntries?: number | undefined;
+  partEntries?: number;
 }
 
-export interface ArchiveContext extends ArchiveDependencies {
+export interface ArchiveContext extends Required<ArchiveDependencies> {
   storage: ArchiveStorage;
   duck: DuckSession;
-  signal: AbortSignal;
-  partEntries: number;
-  onStep: (step: string) => void | Promise<void>;
 }
 
 /** What left the streams of Redis. */

@@ -1,5 +1,5 @@
 /** Ingests one provider: reads its upstream into a run directory of the lake. The next run recovers from a crash. */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -264,13 +264,11 @@ const INGESTION_VERSION = 7;
  * When it changes, an unchanged upstream is read again.
  */
 const inputDigest = (definition: string, source: unknown): string =>
-  createHash('sha256')
-    .update(JSON.stringify([INGESTION_VERSION, source, definition]))
-    .digest('hex');
+  hash('sha256', JSON.stringify([INGESTION_VERSION, source, definition]));
 
 /** Digest of what people decide about a provider: its definition and the curated tables. */
 async function definitionDigest(curatedDir: string, providerId: string): Promise<string> {
-  const hash = createHash('sha256');
+  const digest = createHash('sha256');
   for (const file of [
     'countries.csv',
     'places.csv',
@@ -279,7 +277,7 @@ async function definitionDigest(curatedDir: string, providerId: string): Promise
     `providers/${providerId}.yaml`,
     `overlay/${providerId}.csv`,
   ]) {
-    hash.update(file).update(await readFile(join(curatedDir, file)).catch(() => 'absent'));
+    digest.update(file).update(await readFile(join(curatedDir, file)).catch(() => 'absent'));
   }
-  return hash.digest('hex');
+  return digest.digest('hex');
 }

@@ -116,9 +116,9 @@ export function yearsWithoutRule(
 export function newestYearOf(series: SeriesFile, currentYear: number): number | null {
   const years = Object.values(series).flatMap(({ newest_year: newest, ahead }) => {
     const from = ahead ? firstProjectedYear(ahead.rule, currentYear) : 0;
-    return [newest, ...(ahead?.years.filter((year) => year < from) ?? [])].filter((year) => year !== null);
+    return [newest, ...(ahead?.years.filter((year) => year < from) ?? [])];
   });
-  return years.reduce<number | null>((newest, year) => Math.max(newest ?? year, year), null);
+  return max(years, (year) => year) ?? null;
 }
 
 /** @param currentYear of the run's clock */

@@ -4,7 +4,7 @@
  * A file is downloaded completely before a connector reads it. Each file is requested at most once per run. The next run
  * revalidates the cached copies and reads them again after a 304.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent } from 'undici';
@@ -99,7 +99,7 @@ export class HttpUpstream extends TrackedUpstream {
 
   async #revalidate(url: URL): Promise<FetchedCopy> {
     await mkdir(this.#cache, { recursive: true });
-    const path = join(this.#cache, createHash('sha256').update(url.href).digest('hex'));
+    const path = join(this.#cache, hash('sha256', url.href));
     const known = await this.#readCopy(path, url);
     const draft = `${path}.part`;
     const result = await download(url, draft, known, this.#options);
