@@ -177,14 +177,8 @@ async function makeWorld(): Promise<World> {
   });
   await world.write('data/countries.csv', await readFile(join(DATA, 'countries.csv'), 'utf8'));
   const members = FACTORS.map((factor, at) => `one,hostile.series-${at},${factor},,`);
-  await world.write(
-    'data/concepts.csv',
-    'id,name,topic,higher_is_better,preferred,projected_from\none,One,economy,none,hostile.series-0,\n',
-  );
-  await world.write(
-    'data/concept-series.csv',
-    `concept,indicator,factor,deviates,reason\n${members.join('\n')}\n`,
-  );
+  await world.list('concepts', 'one,One,economy,none,hostile.series-0,');
+  await world.list('concept-series', ...members);
   const cells = PLACES.flatMap((place, at) =>
     Array.from({ length: 30 }, (_, back): Cell => [place, NEWEST - back, steady(at, back)]),
   );

@@ -95,6 +95,16 @@ const PLACES = [
   '',
 ].join('\n');
 
+/** Of curated tables that tests fill. */
+const HEADERS = {
+  aliases: 'old,new,since,until',
+  links: 'from,to,relation',
+  concepts: 'id,name,topic,higher_is_better,preferred,projected_from',
+  'concept-series': 'concept,indicator,factor,deviates,reason',
+  measures: 'subject,name,unit,measure,scale,aggregate,weight,per_head,reason',
+  'quality-decisions': 'kind,subject,other,extent,decision,by,on,reason',
+};
+
 /** Enabled countries; few, so that builds are fast. */
 export const SERVED = 'AFG ALA ALB AND BRA CHN CIV DEU FRA IND JPN KEN NZL USA XKX'.split(' ');
 
@@ -140,9 +150,7 @@ export class World implements AsyncDisposable {
       await world.write(`data/${file}`, await readFile(join(DATA, file), 'utf8'));
     }
     await world.write('data/places.csv', PLACES);
-    await world.write('data/links.csv', 'from,to,relation\n');
-    await world.write('data/concepts.csv', 'id,name,topic,higher_is_better,preferred,projected_from\n');
-    await world.write('data/concept-series.csv', 'concept,indicator,factor,deviates,reason\n');
+    for (const table of ['links', 'concepts', 'concept-series'] as const) await world.list(table);
     for (const [id, more] of Object.entries(definitions)) await world.define(id, more);
     return world;
   }
@@ -167,6 +175,11 @@ export class World implements AsyncDisposable {
     const file = join(this.directory, path);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
+  }
+
+  /** Replaces the rows of a curated table. */
+  list(table: keyof typeof HEADERS, ...rows: string[]): Promise<void> {
+    return this.write(`data/${table}.csv`, [HEADERS[table], ...rows, ''].join('\n'));
   }
 
   /** Writes series to a provider's mirror, with modification times from the clock. */

@@ -48,16 +48,15 @@ export async function tellStory(): Promise<Story> {
   const third = await night({
     ...{ cows: herd(51, 52.5, 53, 54), goats: herd(54, 55), lamas: herd(57), sheep: herd(56), secret },
   });
-  await world.write(
-    'data/aliases.csv',
-    'old,new,since,until\natlas.cows,atlas.cattle,2026-11-24,2027-11-24\n',
-  );
+  await world.list('aliases', 'atlas.cows,atlas.cattle,2026-11-24,2027-11-24');
   const fourth = await night({
     ...{ cattle: herd(51, 52.5, 53, 54.5), goats: herd(54, 55), lamas: herd(57), ewes: herd(56, 57), secret },
   });
-  await world.write(
-    'data/aliases.csv',
-    'old,new,since,until\natlas.cows,atlas.cattle,2026-11-24,2027-11-24\natlas.sheep,atlas.ewes,2026-11-24,\natlas.kids,atlas.goats,2020-01-01,2020-12-31\n',
+  await world.list(
+    'aliases',
+    'atlas.cows,atlas.cattle,2026-11-24,2027-11-24',
+    'atlas.sheep,atlas.ewes,2026-11-24,',
+    'atlas.kids,atlas.goats,2020-01-01,2020-12-31',
   );
   await world.define('atlas', { ...GATES, indicators: { secret: { enabled: false } } });
   const fifth = await night({

@@ -37,7 +37,7 @@ editions.push((await world.build()).snapshot);
 world.tomorrow();
 await world.ingestSeries({ hinnies: herd('pairs', 3.5, 4) }, 'globe');
 editions.push((await world.build()).snapshot);
-await world.write('data/aliases.csv', 'old,new,since,until\nglobe.mules,globe.hinnies,2026-11-25,\n');
+await world.list('aliases', 'globe.mules,globe.hinnies,2026-11-25,');
 world.tomorrow();
 editions.push((await world.build()).snapshot);
 const service = await useService({ snapshots: world.settings.SNAPSHOT_DIR });

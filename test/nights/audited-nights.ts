@@ -111,7 +111,7 @@ export class AuditedNights {
     await world.publish(PROVIDER, upstream);
     await world.define(PROVIDER, { ...GATES, indicators });
     const rows = this.#renames.map(({ old, now, since }) => `${old},${now},${since},`);
-    await world.write('data/aliases.csv', ['old,new,since,until', ...rows, ''].join('\n'));
+    await world.list('aliases', ...rows);
     const { status, reason, run_id: run } = await world.ingest(PROVIDER);
     if (status === 'suspicious') await acceptRun(await world.dependencies(), PROVIDER, run);
     else if (status !== 'succeeded' && status !== 'unchanged') throw new Error(`${status}: ${reason}`);

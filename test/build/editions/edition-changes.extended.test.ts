@@ -57,10 +57,7 @@ describe('the log', () => {
 
   it('follows a series that data/aliases.csv renames', async () => {
     await night({ cows: herd(1, 2), goats: herd(5) });
-    await world.write(
-      'data/aliases.csv',
-      'old,new,since,until\natlas.cows,atlas.cattle,2026-11-21,\natlas.goats,atlas.kids,2026-11-21,\n',
-    );
+    await world.list('aliases', 'atlas.cows,atlas.cattle,2026-11-21,', 'atlas.goats,atlas.kids,2026-11-21,');
     await world.define('atlas', {
       gates: { max_row_drop: 1, max_country_drop: 1 },
       indicators: { kids: { enabled: false } },
@@ -108,7 +105,7 @@ describe('the terms of an indicator that upstream no longer has', () => {
     'are gone with its former ids while its definition says %j',
     async (away) => {
       const gates = { max_row_drop: 1, max_country_drop: 1 };
-      await world.write('data/aliases.csv', 'old,new,since,until\natlas.goats,atlas.kids,2026-11-21,\n');
+      await world.list('aliases', 'atlas.goats,atlas.kids,2026-11-21,');
       await night({ cows: herd(1), goats: herd(2) });
       await night({ cows: herd(1), kids: herd(3) });
       await world.define('atlas', { gates, indicators: { kids: away } });

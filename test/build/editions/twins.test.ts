@@ -24,13 +24,12 @@ const published: Record<Provider, Cell[]> = {
 };
 
 const world = await World.use({ atlas: {}, beacon: {}, gazette: { access_tier: 'display' } });
-await world.write(
-  'data/concepts.csv',
-  `id,name,topic,higher_is_better,preferred,projected_from\nenergy,Energy use,energy,false,beacon.use,${FIRST_FORECAST}\n`,
-);
-await world.write(
-  'data/concept-series.csv',
-  'concept,indicator,factor,deviates,reason\nenergy,atlas.use,,,\nenergy,gazette.use,,figures,An older edition.\nenergy,beacon.use,1000,,\n',
+await world.list('concepts', `energy,Energy use,energy,false,beacon.use,${FIRST_FORECAST}`);
+await world.list(
+  'concept-series',
+  'energy,atlas.use,,,',
+  'energy,gazette.use,,figures,An older edition.',
+  'energy,beacon.use,1000,,',
 );
 for (const provider of PROVIDERS) {
   await world.publish(provider, {

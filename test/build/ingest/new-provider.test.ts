@@ -117,18 +117,9 @@ describe('a run of a new provider', () => {
       indicators: { incomes: { unit: 'USD' }, income: { unit: 'EUR' } },
     });
     await world.write('data/overlay/atlas.csv', 'slug,unit\nincome,EUR\npopulaton,people\n');
-    await world.write(
-      'data/concepts.csv',
-      'id,name,topic,higher_is_better,preferred,projected_from\nincome,Income,economy,true,atlas.income,\n',
-    );
-    await world.write(
-      'data/concept-series.csv',
-      'concept,indicator,factor,deviates,reason\nincome,atlas.income,,,\nincome,atlas.incom_old,,,\n',
-    );
-    await world.write(
-      'data/measures.csv',
-      'subject,name,unit,measure,scale,aggregate,weight,per_head,reason\natlas.incme,,,amount,,sum,,atlas.populatio,Money.\n',
-    );
+    await world.list('concepts', 'income,Income,economy,true,atlas.income,');
+    await world.list('concept-series', 'income,atlas.income,,,', 'income,atlas.incom_old,,,');
+    await world.list('measures', 'atlas.incme,,,amount,,sum,,atlas.populatio,Money.');
     await world.publish('atlas', { income: { cells: cells(1) }, population: { cells: cells(1) } });
     const record = await world.ingest('atlas');
     expect(record.unused_settings).toEqual([

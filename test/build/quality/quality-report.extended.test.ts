@@ -49,11 +49,7 @@ async function night(series: Record<string, Series>) {
   return world.build();
 }
 
-const decide = (...rows: string[]): Promise<void> =>
-  world.write(
-    'data/quality-decisions.csv',
-    ['kind,subject,other,extent,decision,by,on,reason', ...rows, ''].join('\n'),
-  );
+const decide = (...rows: string[]): Promise<void> => world.list('quality-decisions', ...rows);
 
 const reported = (night: string) => world.findings(night);
 

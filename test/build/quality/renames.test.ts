@@ -51,7 +51,7 @@ it('a series that vanishes is found under its new id until the rename is entered
   expect(await night(names)).toEqual([found]);
   // The snapshot before has no such series any more.
   expect(await night(names)).toEqual([found]);
-  await world.write('data/aliases.csv', 'old,new,since,until\natlas.cows,atlas.cattle,2026-11-21,\n');
+  await world.list('aliases', 'atlas.cows,atlas.cattle,2026-11-21,');
   expect(await night(names)).toEqual([]);
 });
 
@@ -66,9 +66,11 @@ it('a series is not renamed when a person took it away, or when others had its f
 });
 
 it('an alias needs a series to lead to, and an id that is free', async () => {
-  await world.write(
-    'data/aliases.csv',
-    'old,new,since,until\natlas.cows,atlas.goats,2026-11-20,\natlas.kine,atlas.oxen,2026-11-20,\natlas.kids,atlas.goats,2026-11-20,\n',
+  await world.list(
+    'aliases',
+    'atlas.cows,atlas.goats,2026-11-20,',
+    'atlas.kine,atlas.oxen,2026-11-20,',
+    'atlas.kids,atlas.goats,2026-11-20,',
   );
   const found = await night({ atlas: { cows: series(1), goats: series(50) } }, 'alias_unfit');
   expect(found.map(({ other, message }) => [other, message])).toEqual([
@@ -83,9 +85,11 @@ it('an alias needs a series to lead to, and an id that is free', async () => {
 it('an alias needs an id that a snapshot had, unless the rename is older than all of them', async () => {
   await night({ atlas: { cows: series(1), goats: series(50) } });
   await night({ atlas: { goats: series(50) } });
-  await world.write(
-    'data/aliases.csv',
-    'old,new,since,until\natlas.cows,atlas.goats,2026-11-21,\natlas.coms,atlas.goats,2026-11-21,\natlas.kine,atlas.goats,2026-11-20,\n',
+  await world.list(
+    'aliases',
+    'atlas.cows,atlas.goats,2026-11-21,',
+    'atlas.coms,atlas.goats,2026-11-21,',
+    'atlas.kine,atlas.goats,2026-11-20,',
   );
   const found = await night({ atlas: { goats: series(50) } }, 'alias_unfit');
   expect(found.map(({ other, message }) => [other, message])).toEqual([

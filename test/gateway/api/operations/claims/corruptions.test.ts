@@ -40,13 +40,17 @@ async function night(number: number): Promise<void> {
 
 const gates = { max_row_drop: 1, max_country_drop: 1 };
 const world = await World.use({ atlas: { gates }, beacon: { gates } });
-await world.write(
-  'data/concepts.csv',
-  'id,name,topic,higher_is_better,preferred,projected_from\npeople,People,population,none,atlas.people,\nshare,Share,economy,none,atlas.share,\n',
+await world.list(
+  'concepts',
+  'people,People,population,none,atlas.people,',
+  'share,Share,economy,none,atlas.share,',
 );
-await world.write(
-  'data/concept-series.csv',
-  'concept,indicator,factor,deviates,reason\npeople,atlas.people,,,\npeople,beacon.people,1000,,\nshare,atlas.share,,,\nshare,beacon.share,,,\n',
+await world.list(
+  'concept-series',
+  'people,atlas.people,,,',
+  'people,beacon.people,1000,,',
+  'share,atlas.share,,,',
+  'share,beacon.share,,,',
 );
 await night(0);
 const earlier = await EditionTruth.read(world.settings.SNAPSHOT_DIR);

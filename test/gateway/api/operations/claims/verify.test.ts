@@ -30,17 +30,10 @@ const world = await World.use({
   gazette: { access_tier: 'display' },
   hidden: { redistributable: false },
 });
-await world.write(
-  'data/concepts.csv',
-  'id,name,topic,higher_is_better,preferred,projected_from\nenergy,Energy use,energy,false,atlas.use,2021\n',
-);
-await world.write(
-  'data/concept-series.csv',
-  [
-    'concept,indicator,factor,deviates,reason',
-    ...['energy,atlas.use,,,', 'energy,beacon.use,1000,,', 'energy,gazette.use,,,', 'energy,hidden.use,,,'],
-    '',
-  ].join('\n'),
+await world.list('concepts', 'energy,Energy use,energy,false,atlas.use,2021');
+await world.list(
+  'concept-series',
+  ...['energy,atlas.use,,,', 'energy,beacon.use,1000,,', 'energy,gazette.use,,,', 'energy,hidden.use,,,'],
 );
 /** The snapshot before the served one. */
 const first = await night(
