@@ -1,9 +1,7 @@
 /** What operators see of invoices: the list of a year, its CSV and PDF files, what is overdue, and gaps in the numbers. */
 import { expect, it } from 'vitest';
-import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
 import { useAdmin, wordsOf } from './harness.ts';
-
-const DAY_MS = 86_400_000;
 
 const service = await useAdmin();
 const { account_id } = await service.accounts.create({ email: 'ann@example.org', name: '=Ann', by: 'test' });

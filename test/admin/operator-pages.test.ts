@@ -1,6 +1,6 @@
 /** The pages on which owners manage operators, and the links by which operators choose a password. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { addressDigest } from '../../data/schema/redis-keys.ts';
+import { addressDigest, DAY_MS } from '../../data/schema/redis-keys.ts';
 import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
 import { flushRedis } from '../redis.ts';
 import { PASSWORD, startAdmin, useAdmin, type Visitor, wordsOf } from './harness.ts';
@@ -10,7 +10,6 @@ const ANN_PATH = `/admin/operators/${addressDigest(ANN)}`;
 const OWNER = 'owner@example.org';
 const OWNER_PATH = `/admin/operators/${addressDigest(OWNER)}`;
 const NEW_PASSWORD = 'another horse battery staple';
-const DAY_MS = 86_400_000;
 
 const pathOf = (link: string): string => new URL(link).pathname;
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dateOfDay, dayOf } from '../../../data/schema/redis-keys.ts';
+import { DAY_MS, dateOfDay, dayOf } from '../../../data/schema/redis-keys.ts';
 import { AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
 import { expireLock } from '../../expire-lock.ts';
 import {
@@ -18,7 +18,6 @@ import type { ChildTask } from './archive-child-process.ts';
 import { ArchiveOracle } from './archive-oracle.ts';
 
 const CHILD = fileURLToPath(new URL('archive-child-process.ts', import.meta.url));
-const DAY_MS = 86_400_000;
 /** Calls of one day by account. 300 take more than one trim step. */
 const CALLS = [1, 20, 300];
 const PART_ENTRIES = 120;

@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
-import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
+import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { DebitReversals } from '../../../gateway/api/metering/debit-reversals.ts';
 import { RedisMetering } from '../../../gateway/api/metering/redis-metering.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
@@ -29,7 +29,6 @@ import { silentLog, useRedis } from '../../redis.ts';
 import { archivedLedgers, usageRows } from './archive-contents.ts';
 import { ArchiveOracle } from './archive-oracle.ts';
 
-const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 const server = await useRedis();

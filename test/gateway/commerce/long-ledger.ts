@@ -3,12 +3,11 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import { PrivacyRequestStore } from '../../../gateway/commerce/privacy/request-store.ts';
 
 const PROGRAM = new URL('./prepare-export.ts', import.meta.url).pathname;
-const DAY_MS = 86_400_000;
 const ADDED_AT_ONCE = 4_000;
 
 /** Debits as the admission script writes them, a millisecond apart. */
