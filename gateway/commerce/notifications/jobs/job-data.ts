@@ -23,48 +23,31 @@ export interface JobData {
 }
 export type JobName = keyof JobData;
 
-/** Names of the members of one kind of job. */
-type Members<Name extends JobName> = string extends keyof JobData[Name] ? never : keyof JobData[Name];
+/** Members of a job's data that are kept while it is given up; all others may name people. */
+const KEPT: ReadonlySet<string> = new Set([
+  'account_id',
+  'canUndo',
+  'event',
+  'invitation_id',
+  'person_id',
+  'recipient',
+  'request_id',
+]);
 
-/** Members of a job's data: `kept` while it is given up, or `personal` and removed by then. */
-const JOB_MEMBERS: {
-  readonly [Name in JobName]: Readonly<Record<Members<Name>, 'kept' | 'personal'>>;
-} = {
-  'sign-up': { email: 'personal', name: 'personal' },
-  reset: { email: 'personal' },
-  'sign-in-link': { email: 'personal' },
-  'email-change': { person_id: 'kept', email: 'personal' },
-  'address-changed': {
-    email: 'personal',
-    person_id: 'kept',
-    from: 'personal',
-    to: 'personal',
-    canUndo: 'kept',
-  },
-  invitation: { account_id: 'kept', invitation_id: 'kept' },
-  told: { account_id: 'kept', recipient: 'kept', event: 'kept' },
-  prepare: { request_id: 'kept' },
-  erasure: { request_id: 'kept' },
-  sweep: {},
-  'expiring-keys': {},
-  erase: {},
-};
+/** Empties the members of a job that may name people. */
+export const removePersonalData = (job: Job): Promise<void> =>
+  job.updateData(
+    Object.fromEntries(membersOf(job).map(([name, value]) => [name, KEPT.has(name) ? value : null])),
+  );
 
-/** Removes from a job the members that name people. */
-export const removePersonalData = (job: Job): Promise<void> => job.updateData(keptMembers(job));
+const membersOf = ({ data }: Job): [string, unknown][] => Object.entries(data);
 
-const listMembers = ({ name }: Job): [string, 'kept' | 'personal'][] =>
-  Object.entries(JOB_MEMBERS[name as JobName]);
-
-export function keptMembers(job: Job): Record<string, unknown> {
-  const held: Record<string, unknown> = job.data;
-  const kept = listMembers(job).filter(([member, kind]) => kind === 'kept' && member in held);
-  return Object.fromEntries(kept.map(([member]) => [member, held[member]]));
-}
+export const keptMembers = (job: Job): Record<string, unknown> =>
+  Object.fromEntries(membersOf(job).filter(([name]) => KEPT.has(name)));
 
 /** Whether a given-up job still holds all that it is about. */
 export const isWhole = (job: Job): boolean =>
-  listMembers(job).length > 0 && listMembers(job).length === Object.keys(keptMembers(job)).length;
+  membersOf(job).length > 0 && membersOf(job).every(([name]) => KEPT.has(name));
 
 const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
 

@@ -17,12 +17,7 @@ import { type JobData, type JobName, removePersonalData, withoutAddresses } from
 /** Handlers must be idempotent. */
 export type JobHandlers = { [Name in JobName]: (data: JobData[Name]) => Promise<void> };
 
-export interface JobProducer {
-  /** @param id while a job with this id waits, the same job is not queued again. */
-  add<Name extends JobName>(name: Name, data: JobData[Name], id?: string): Promise<void>;
-  /** Queues a job unless one with this id was queued in the last eight days, even if it is done. */
-  addOnce<Name extends JobName>(name: Name, data: JobData[Name], id: string): Promise<void>;
-}
+export type JobProducer = Pick<JobQueue, 'add' | 'addOnce'>;
 
 /** Id of the job that prepares a request. */
 export const prepareJobId = (request_id: string): string => `prepare-${request_id}`;
@@ -115,17 +110,19 @@ export function startWorker<Data>(
   return worker;
 }
 
-export class JobQueue implements JobProducer {
+export class JobQueue {
   readonly #queue: Queue;
 
   constructor(redis: RedisClient) {
     this.#queue = openQueue(redis, 'account');
   }
 
+  /** @param id while a job with this id waits, the same job is not queued again. */
   async add<Name extends JobName>(name: Name, data: JobData[Name], id?: string): Promise<void> {
     await this.#queue.add(name, data, { ...KEPT, ...(id !== undefined && { jobId: id }) });
   }
 
+  /** Queues a job unless one with this id was queued in the last eight days, even if it is done. */
   async addOnce<Name extends JobName>(name: Name, data: JobData[Name], id: string): Promise<void> {
     const deduplication = { id, ttl: ONCE_MS };
     await this.#queue.add(name, data, { ...KEPT, deduplication });
