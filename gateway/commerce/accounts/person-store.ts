@@ -56,12 +56,9 @@ export class PersonStore extends Store {
 
   /** Null if nobody can sign in with the address. @param email in lower case */
   async findLogin(email: string): Promise<LoginRecord | null> {
-    return loginOf(await this.findByEmail(email));
-  }
-
-  /** Null if the person cannot sign in. */
-  async findLoginOf(person_id: string): Promise<LoginRecord | null> {
-    return loginOf(await this.get(person_id));
+    const person = await this.findByEmail(email);
+    if (!person?.password) return null;
+    return { subject: person.person_id, password: person.password, epoch: person.epoch };
   }
 
   /**
@@ -201,9 +198,6 @@ function personFrom(person_id: string, stored: Hash, now_ms: number) {
   };
 }
 export type PersonRecord = NonNullable<ReturnType<typeof personFrom>>;
-
-const loginOf = (person: PersonRecord | null): LoginRecord | null =>
-  person?.password ? { subject: person.person_id, password: person.password, epoch: person.epoch } : null;
 
 function throwUnknownPerson(): never {
   throw new AccountError('person_unknown', 'There is no such person.');

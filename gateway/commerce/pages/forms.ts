@@ -15,7 +15,7 @@ import {
   setSessionCookie,
   tooManyAttempts,
 } from '../people/people.ts';
-import { AccountError, validateEmail } from '../store/store.ts';
+import { AccountError, addressProblem, validateEmail } from '../store/store.ts';
 import { type AccountContext, personIdOf } from './context.ts';
 import { type Asker, throttleChoice } from './throttles.ts';
 
@@ -25,17 +25,6 @@ export const ANONYMOUS = { config: { allowsAnonymous: true } };
 export const RESTRICTED = { config: { allowsRestricted: true } };
 
 export const tokenOf = (request: FastifyRequest): string => (request.params as { token: string }).token;
-
-/** What is wrong with an address, for a form; null if nothing is. */
-export function addressProblem(email: string): string | null {
-  try {
-    validateEmail(email);
-    return null;
-  } catch (error) {
-    if (error instanceof AccountError) return error.message;
-    throw error;
-  }
-}
 
 /** Carries a form out; shows it again where the change is refused. @param refusals `input`: other refusals are thrown */
 export async function orShowAgain(

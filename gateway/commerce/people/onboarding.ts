@@ -13,7 +13,6 @@ import {
   type AccountStore,
   type FreeGrants,
   founderOf,
-  type LoginRecord,
   type NewAccount,
   ownAccountOf,
   type PersonRecord,
@@ -122,19 +121,18 @@ export class Onboarding {
 
   /** Whether a sign-in link is valid, without using it up. */
   async isSignInLinkValid(token: string): Promise<boolean> {
-    return (await this.#loginOf(await this.#deps.links.peek('sign-in', token))) !== null;
+    return (await this.#personOf(await this.#deps.links.peek('sign-in', token))) !== null;
   }
 
   /** Uses up a sign-in link. Null if it is invalid. */
-  async redeemSignInLink(token: string): Promise<{ login: LoginRecord; email: string } | null> {
-    const login = await this.#loginOf(await this.#deps.links.redeem('sign-in', token));
-    const person = login && (await this.#deps.persons.get(login.subject));
-    return person && { login, email: person.email };
+  async redeemSignInLink(token: string): Promise<PersonRecord | null> {
+    return this.#personOf(await this.#deps.links.redeem('sign-in', token));
   }
 
-  async #loginOf(link: LinkPayload<'sign-in'> | null): Promise<LoginRecord | null> {
-    const login = link && (await this.#deps.persons.findLoginOf(link.person_id));
-    return login && login.epoch === link.epoch ? login : null;
+  /** Null for somebody who cannot sign in. */
+  async #personOf(link: LinkPayload<'sign-in'> | null): Promise<PersonRecord | null> {
+    const person = link && (await this.#deps.persons.get(link.person_id));
+    return person?.password && person.epoch === link?.epoch ? person : null;
   }
 
   /**

@@ -7,10 +7,16 @@ export const MAX_CREDITS = 1_000_000_000_000;
 
 /** Trimmed and in lower case. @throws {AccountError} `bad_input` */
 export function validateEmail(email: string): string {
-  const address = email.trim().toLowerCase();
-  if (emailAddress.safeParse(address).success) return address;
-  throw badInput(`"${email}" is not an e-mail address.`);
+  const problem = addressProblem(email);
+  if (problem !== null) throw badInput(problem);
+  return normalised(email);
 }
+
+/** What is wrong with an address, for a form; null if nothing is. */
+export const addressProblem = (email: string): string | null =>
+  emailAddress.safeParse(normalised(email)).success ? null : `"${email}" is not an e-mail address.`;
+
+const normalised = (email: string): string => email.trim().toLowerCase();
 
 export const badInput = (message: string): AccountError => new AccountError('bad_input', message);
 

@@ -8,17 +8,9 @@ import {
   secondFactorRoutes as sharedSecondFactorRoutes,
   tooManyAttempts,
 } from '../../people/people.ts';
-import { validateEmail } from '../../store/store.ts';
+import { addressProblem, validateEmail } from '../../store/store.ts';
 import { type AccountContext, personIdOf, recordAction } from '../context.ts';
-import {
-  addressProblem,
-  confirmed,
-  linkPages,
-  RESTRICTED,
-  reauthenticate,
-  restartSession,
-  tokenOf,
-} from '../forms.ts';
+import { confirmed, linkPages, RESTRICTED, reauthenticate, restartSession, tokenOf } from '../forms.ts';
 import { membershipsOf } from '../signed-in.ts';
 import { throttleMail } from '../throttles.ts';
 

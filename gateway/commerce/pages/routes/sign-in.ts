@@ -12,8 +12,9 @@ import {
   sendSignInPage,
   signInRoutes as sharedSignInRoutes,
 } from '../../people/people.ts';
+import { addressProblem } from '../../store/store.ts';
 import { type AccountContext, recordAction } from '../context.ts';
-import { ANONYMOUS, addressProblem, choiceProblem, linkPages, mailForm, tokenOf } from '../forms.ts';
+import { ANONYMOUS, choiceProblem, linkPages, mailForm, tokenOf } from '../forms.ts';
 import { throttleMail, throttleSignInLink } from '../throttles.ts';
 import { makeFirstKey } from './keys.ts';
 
@@ -62,10 +63,10 @@ export function signInRoutes(scope: FastifyInstance, context: AccountContext): v
     peek: async (token) => (await onboarding.isSignInLinkValid(token)) || null,
     show: (reply, _valid, token) => opened(reply, 'Sign in', { token }),
     async act(request, reply) {
-      const redeemed = await onboarding.redeemSignInLink(tokenOf(request));
-      if (redeemed === null) return null;
-      const { subject, epoch } = redeemed.login;
-      const step = { subject, epoch, email: redeemed.email, next: `${site.root}/`, browser: null };
+      const person = await onboarding.redeemSignInLink(tokenOf(request));
+      if (person === null) return null;
+      const { person_id: subject, epoch, email } = person;
+      const step = { subject, epoch, email, next: `${site.root}/`, browser: null };
       return reply.redirect((await completeFirstStep(reply, site, step)).path, 303);
     },
   });
