@@ -49,7 +49,7 @@ interface AccountStoreDependencies extends StoreDependencies {
 
 interface NewAccount {
   email: string;
-  name?: string;
+  name?: string | undefined;
   verified?: boolean;
   /** Initial credits; default 0. */
   credits?: number;
@@ -59,9 +59,9 @@ interface NewAccount {
 
 interface CreditChange {
   by: string;
-  reason?: string;
+  reason?: string | undefined;
   /** Idempotency key: applies once per account. Default: a new one. */
-  idem?: string;
+  idem?: string | undefined;
 }
 
 export class AccountStore extends Store<AccountStoreDependencies> {

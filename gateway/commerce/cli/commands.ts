@@ -47,10 +47,9 @@ const create: Command = {
     credits,
   },
   async run({ store, redis }, values) {
-    const name = optionalText(values, 'name');
     const account = {
       email: requiredText(values, 'email'),
-      ...(name !== undefined && { name }),
+      name: optionalText(values, 'name'),
       verified: values.verified === true,
       credits: values.credits === undefined ? 0 : requiredCount(values, 'credits'),
       by: BY,
@@ -114,11 +113,10 @@ const grant: Command = {
     const reason = optionalText(values, 'reason');
     const idem = optionalText(values, 'idem');
     const credits = requiredCount(values, 'credits');
-    const extra = { ...(reason !== undefined && { reason }), ...(idem !== undefined && { idem }) };
     const { applied, balance } = await auditedChange(
       redis,
       { action: 'credits.grant', subject: accountSubject(account_id), after: { credits } },
-      () => store.grant(account_id, { credits, by: BY, ...extra }),
+      () => store.grant(account_id, { credits, by: BY, reason, idem }),
       (granted) => (granted.repeated ? null : { after: { credits, balance: granted.balance } }),
     );
     return { account_id, granted: applied, balance };

@@ -62,7 +62,7 @@ export interface AuditEntry extends AuditedChange {
 
 export interface AuditQuery extends PageQuery {
   /** Default: all subjects. */
-  subject?: string;
+  subject?: string | undefined;
 }
 
 export type AuditPage = PageOf<AuditEntry>;
@@ -212,8 +212,7 @@ export class AuditLog {
 
   /** All entries, or those of a subject, newest first; gaps stand where entries cannot be read. */
   readAll(subject?: string): AsyncGenerator<AuditEntry | Gap> {
-    const filter = subject === undefined ? {} : { subject };
-    return readAllPages((query) => this.page({ ...filter, ...query }), READ_BATCH);
+    return readAllPages((query) => this.page({ subject, ...query }), READ_BATCH);
   }
 }
 

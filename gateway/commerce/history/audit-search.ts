@@ -37,7 +37,7 @@ export async function searchAudit(
   const entries: AuditEntry[] = [];
   let before = start;
   for (let read = 0; read < MAX_READ; read += BATCH) {
-    const page = await audit.page({ limit: BATCH, ...(before !== undefined && { before }) });
+    const page = await audit.page({ limit: BATCH, before });
     for (const entry of page.entries) {
       before = entry.id;
       if (!matchesFilter(entry, filter)) continue;

@@ -82,7 +82,7 @@ export interface PageQuery {
   /** Default 50, at most 1,000. */
   limit?: number;
   /** Id of the last entry already seen. */
-  before?: string;
+  before?: string | undefined;
 }
 
 export const damagedPart = (name: string): string =>
@@ -98,7 +98,7 @@ export const isGap = (item: object): item is Gap => 'message' in item;
 export async function readLive(
   redis: RedisClient,
   keys: { stream: string; archivedThrough: string },
-  { limit, before }: { limit: number; before?: string | undefined },
+  { limit, before }: { limit: number; before: string | undefined },
 ): Promise<{ archivedThrough: Fields | null; live: ArchivedEntry[] }> {
   const start = before === undefined ? '+' : `(${before}`;
   const replies = await redis
@@ -118,11 +118,11 @@ export async function readLive(
 
 /** All entries, newest first; gaps stand where entries cannot be read. */
 export async function* readAllPages<Entry extends { id: string }>(
-  readPage: (query: { limit: number; before?: string }) => Promise<PageOf<Entry>>,
+  readPage: (query: PageQuery) => Promise<PageOf<Entry>>,
   limit: number,
 ): AsyncGenerator<Entry | Gap> {
   for (let before: string | null | undefined; before !== null; ) {
-    const { entries, gap } = await readPage({ limit, ...(before !== undefined && { before }) });
+    const { entries, gap } = await readPage({ limit, before });
     yield* entries;
     if (gap) yield gap;
     const last = entries.length < limit ? null : (entries.at(-1)?.id ?? null);

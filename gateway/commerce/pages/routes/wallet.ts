@@ -26,10 +26,7 @@ export function walletRoutes(scope: FastifyInstance, context: AccountContext): v
     before: string | undefined,
   ): Promise<FastifyReply> => {
     const account_id = accountIdOf(request);
-    const { entries, gap } = await context.accounts.ledgerPage(account_id, {
-      limit: PAGE_SIZE + 1,
-      ...(before !== undefined && { before }),
-    });
+    const { entries, gap } = await context.accounts.ledgerPage(account_id, { limit: PAGE_SIZE + 1, before });
     const ledger = entries.slice(0, PAGE_SIZE);
     const isLast = entries.length <= PAGE_SIZE;
     const last = isLast ? gap?.before : ledger.at(-1)?.id;
