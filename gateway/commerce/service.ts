@@ -85,25 +85,23 @@ function openParts(dependencies: AccountServiceDependencies, packs: readonly Cre
   const links = new SignedLinks(store);
   const connections = new ConnectionStore(store);
   const clients = new ClientStore({ ...store, allowsPrivate: settings.WEBHOOK_PRIVATE_TARGETS });
-  const freeGrant = settings.FREE_GRANT;
-  const bounds = { perRange: settings.FREE_GRANTS_PER_RANGE, perDomain: settings.FREE_GRANTS_PER_DOMAIN };
-  const freeGrants = new FreeGrants(store, bounds);
+  const freeGrants = new FreeGrants({
+    ...store,
+    perRange: settings.FREE_GRANTS_PER_RANGE,
+    perDomain: settings.FREE_GRANTS_PER_DOMAIN,
+  });
   const senders = { accounts, persons, links, mailer, jobs, publicUrl };
   const tellNow = (person_id: string): Promise<void> => teller.tellNow(person_id);
   const emailChanges = new EmailChanges({ ...senders, members, tellNow });
   const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
   const teller = new Teller({
-    accounts,
-    persons,
+    ...senders,
     members,
     operatorAlerts,
     outbox,
     webhooks,
-    jobs,
-    mailer,
     now,
     log,
-    publicUrl,
     connectionsOf: (account_id) => connections.list(account_id),
     contact: () => contactOf(settings, publicUrl()),
     isExportReady: async (request_id) => (await requests.get(request_id)).status === 'ready',
@@ -138,7 +136,7 @@ function openParts(dependencies: AccountServiceDependencies, packs: readonly Cre
       outbox,
       served: dependencies.served ?? { current: () => null },
     }),
-    onboarding: new Onboarding({ ...senders, freeGrants, freeGrant }),
+    onboarding: new Onboarding({ ...senders, freeGrants, freeGrant: settings.FREE_GRANT }),
     invitations: new Invitations({ ...senders, members }),
     givenUpJobs: new GivenUpJobs(redis),
   };

@@ -210,7 +210,7 @@ it('accounts that signed up alike are listed by what they share, each with what 
   const visitor = await service.signedIn('viewer');
   expect((await visitor.get('/admin/users/groups')).html).toContain('No two sign-ups of the last 90 days');
   const deps = { redis: service.client, now: () => service.clock.ms, random: randomBytes };
-  const grants = new FreeGrants(deps, { perRange: 10, perDomain: 10 });
+  const grants = new FreeGrants({ ...deps, perRange: 10, perDomain: 10 });
   const ids: string[] = [];
   for (const name of ['ann', 'bob']) {
     const email = `${name}@gmail.com`;

@@ -78,10 +78,13 @@ export async function seedRuns(service: AdminService): Promise<void> {
 
 /** Two sign-ups of one mailbox from one address. */
 export async function seedAlike({ accounts, client, clock }: AdminService): Promise<void> {
-  const grants = new FreeGrants(
-    { redis: client, now: () => clock.ms, random: randomBytes },
-    { perRange: 10, perDomain: 10 },
-  );
+  const grants = new FreeGrants({
+    redis: client,
+    now: () => clock.ms,
+    random: randomBytes,
+    perRange: 10,
+    perDomain: 10,
+  });
   for (const email of ['freja.lund@gmail.com', 'frejalund+almanac@gmail.com']) {
     const { account_id } = await accounts.create({ email, name: 'Freja Lund', by: 'test', credits: 5 });
     await grants.claim({ account_id, email, address: '192.0.2.1' });

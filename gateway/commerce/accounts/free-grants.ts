@@ -38,14 +38,7 @@ export interface NewAccount {
 /** Accounts that share something, the newest first. */
 export type AccountGroup = Awaited<ReturnType<typeof signUpGroups>>[number];
 
-export class FreeGrants extends Store {
-  readonly #bounds: GrantBounds;
-
-  constructor(dependencies: StoreDependencies, bounds: GrantBounds) {
-    super(dependencies);
-    this.#bounds = bounds;
-  }
-
+export class FreeGrants extends Store<StoreDependencies & GrantBounds> {
   /**
    * Counts a sign-up, once per account.
    * @returns null when it gets the free credits, else whose bound is reached
@@ -57,8 +50,8 @@ export class FreeGrants extends Store {
     const digest = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url');
     const groups = [
       ['mailbox', digest(mailboxOf(email)), PER_MAILBOX],
-      ['range', digest(rangeOf(address)), this.#bounds.perRange],
-      ['domain', digest(domain), isPublicProvider(domain) ? '' : this.#bounds.perDomain],
+      ['range', digest(rangeOf(address)), this.deps.perRange],
+      ['domain', digest(domain), isPublicProvider(domain) ? '' : this.deps.perDomain],
     ] as const;
     const [result] = await this.run(CLAIM, [
       redisKeys.signUpGroups,

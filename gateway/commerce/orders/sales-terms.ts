@@ -1,19 +1,9 @@
 /** What the seller states on invoices, from the settings. */
 import type { Settings } from '../../../data/runtime/settings.ts';
 
-export type InvoiceSettings = Pick<
-  Settings,
-  | 'INVOICE_FROM'
-  | 'INVOICE_PAY_TO'
-  | 'INVOICE_COUNTRY'
-  | 'INVOICE_VAT_ID'
-  | 'INVOICE_VAT_RATE'
-  | 'INVOICE_DUE_DAYS'
->;
-
 const BASIS_POINTS = 100;
 
-export const salesTermsOf = (settings: InvoiceSettings) => ({
+export const salesTermsOf = (settings: Settings) => ({
   /** Name and address of the seller, one line each. */
   seller: linesOf(settings.INVOICE_FROM),
   /** VAT id of the seller; empty without one. */

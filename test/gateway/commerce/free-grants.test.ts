@@ -59,7 +59,7 @@ describe('free grants', () => {
       fc.asyncProperty(fc.array(signUp, { minLength: 5, maxLength: 40 }), async (signUps) => {
         await flushRedis(stores.redis);
         clock.ms = START;
-        const grants = new FreeGrants(stores.base, BOUNDS);
+        const grants = new FreeGrants({ ...stores.base, ...BOUNDS });
         const granted: Granted[] = [];
         for (const { person, domain, range, host, waited_h } of signUps) {
           clock.ms += waited_h * 3_600_000;
@@ -90,7 +90,8 @@ describe('free grants', () => {
   });
 
   test('are not passed by sign-ups at the same moment, on two gateways', async () => {
-    const gateways = [new FreeGrants(stores.base, BOUNDS), new FreeGrants(stores.base, BOUNDS)];
+    const options = { ...stores.base, ...BOUNDS };
+    const gateways = [new FreeGrants(options), new FreeGrants(options)];
     const results = await Promise.all(
       Array.from({ length: 40 }, (_none, at) =>
         gateways[at % 2]?.claim({
@@ -106,7 +107,7 @@ describe('free grants', () => {
 
   test('show operators who signed up alike, for 90 days, and store no address', async () => {
     clock.ms = START;
-    const grants = new FreeGrants(stores.base, BOUNDS);
+    const grants = new FreeGrants({ ...stores.base, ...BOUNDS });
     await grants.claim({ account_id: 'acc_a', email: 'a@acme.example', address: '192.0.2.7' });
     await grants.claim({ account_id: 'acc_b', email: 'b@gmail.com', address: '192.0.2.99' });
     clock.ms += 1;

@@ -18,14 +18,8 @@ const balanceForm = z.object({ low_at: textField(MAX_CREDITS_LENGTH) });
 const spendingForm = z.object({ above: textField(MAX_CREDITS_LENGTH), per: textField(10) });
 const changesForm = z.record(z.string(), z.string());
 
-interface Typed {
-  low_at?: string;
-  above?: string;
-  per?: string;
-  /** What is wrong with the balance. */
-  balanceProblem?: string;
-  spendingProblem?: string;
-}
+/** What was typed, and what is wrong with it. */
+type Typed = Partial<Record<'low_at' | 'above' | 'per' | 'balanceProblem' | 'spendingProblem', string>>;
 
 /** Null for nothing or 0; NaN for what is no whole number of credits. */
 function parseCredits(typed: string): number | null {
