@@ -201,7 +201,7 @@ const createJobHandlers = (parts: Parts): JobHandlers => ({
     await parts.teller.tellNow('requests');
   },
   erasure: async ({ request_id }) => {
-    await parts.privacy.erase(request_id, 'nightly batch');
+    await parts.privacy.erasures.erase(request_id, { by: 'nightly batch' });
   },
   // `npm run account -- erase --ready` does the same at once.
   erase: async () => {

@@ -229,10 +229,11 @@ const erase: Command = {
   },
   async run(context, values) {
     const { privacy } = openRequests(context);
-    if (values.ready !== true) return { ...(await privacy.erase(requiredText(values, 'request'), BY)) };
+    const { erasures } = privacy;
+    if (values.ready !== true) return erasures.erase(requiredText(values, 'request'), { by: BY });
     const erased = [];
     for (const { request_id } of await privacy.listErasable())
-      erased.push(await privacy.erase(request_id, BY));
+      erased.push(await erasures.erase(request_id, { by: BY }));
     return { erased };
   },
 };

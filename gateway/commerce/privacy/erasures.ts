@@ -46,9 +46,6 @@ export interface ErasureDependencies extends StoreDependencies {
   log: Logger;
 }
 
-/** What was erased; `erased_as`: the opaque id that replaces the person. */
-export type Erasure = Awaited<ReturnType<Erasures['erase']>>;
-
 export class Erasures extends Store<ErasureDependencies> {
   readonly #feeds = new FeedStore(this.deps);
 
@@ -69,7 +66,7 @@ export class Erasures extends Store<ErasureDependencies> {
         this.#feeds.list(account_id),
         redis.hgetall(redisKeys.webhooks(account_id)),
       ]);
-    const files = await Promise.all(asked.map(({ request_id }) => this.hasExport(request_id)));
+    const sizes = await Promise.all(asked.map(({ request_id }) => this.deps.exports.size(request_id)));
     return {
       addresses: erased_as === null ? 1 : 0,
       names: account.name === '' ? 0 : 1,
@@ -79,15 +76,10 @@ export class Erasures extends Store<ErasureDependencies> {
       connections: connected.length,
       feeds: feeds.length,
       orders: orders.filter(({ state }) => state === 'pending').length,
-      exports: files.filter((exists) => exists).length,
+      exports: sizes.filter((size) => size !== null).length,
       alerts,
       webhooks: endpointsFrom(hash).length,
     };
-  }
-
-  /** Whether there is a file of this request. */
-  async hasExport(request_id: string): Promise<boolean> {
-    return (await this.deps.exports.size(request_id)) !== null;
   }
 
   /** One sentence: what an erasure of the account would do now. */
@@ -103,6 +95,7 @@ export class Erasures extends Store<ErasureDependencies> {
   /**
    * Erases an account and closes the request as done. Idempotent: a repeat returns the first result.
    * @param note of an operator; default: one sentence about the result
+   * @returns `erased_as`: the opaque id that replaces the person
    * @throws {AccountError} `request_unknown`; `request_state` if it is not an erasure, or was closed as failed.
    */
   async erase(request_id: string, { by, note = '' }: { by: string; note?: string }) {

@@ -16,7 +16,7 @@ import { BalanceAlerts, createMailer, type Mailer } from '../notifications/notif
 import { createStripePayment } from '../orders/orders.ts';
 import { AccountError, nullIf } from '../store/store.ts';
 import { countLedger, type DataExportDependencies, listAccountData } from './data-export.ts';
-import { type Erasure, type ErasureDependencies, Erasures } from './erasures.ts';
+import { type ErasureDependencies, Erasures } from './erasures.ts';
 import { ExportFiles } from './export-files.ts';
 import { type PrivacyRequest, PrivacyRequestStore } from './request-store.ts';
 
@@ -89,7 +89,7 @@ export class PrivacyService {
   /** Whether the export can still be downloaded. */
   async hasExport(request: PrivacyRequest): Promise<boolean> {
     if (!this.#isKept(request)) return false;
-    return this.erasures.hasExport(request.request_id);
+    return (await this.#deps.exports.size(request.request_id)) !== null;
   }
 
   #isKept({ kind, status, ready_at_ms }: PrivacyRequest): boolean {
@@ -122,11 +122,6 @@ export class PrivacyService {
   async listErasable(): Promise<PrivacyRequest[]> {
     const open = await this.#deps.requests.listOpen();
     return open.filter(({ kind, status }) => kind === 'erasure' && status === 'ready');
-  }
-
-  /** Carries out an erasure; see `Erasures.erase`. */
-  erase(request_id: string, by: string): Promise<Erasure> {
-    return this.erasures.erase(request_id, { by });
   }
 }
 

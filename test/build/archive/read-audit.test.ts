@@ -89,7 +89,7 @@ describe('the history of an account across archive and live entries', () => {
   it('holds no personal data in the archive, so that an erasure need not touch it', async () => {
     const { name, email } = await harness.accounts.get(ann.account_id);
     const { request_id } = await harness.context.requests.open(ann.account_id, 'erasure');
-    await harness.context.privacy.erase(request_id, 'command line');
+    await harness.context.privacy.erasures.erase(request_id, { by: 'command line' });
     harness.clock.ms += 10 * DAY_MS;
     await night();
     const rows = [

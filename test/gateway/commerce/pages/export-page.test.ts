@@ -59,7 +59,7 @@ it('deletes the file with the account, also one that is written during the erasu
   const { request_id: erasure } = await requests.open(account_id, 'erasure');
   const markReady = requests.markReady.bind(requests);
   vi.spyOn(requests, 'markReady').mockImplementationOnce(async (id, plan) => {
-    expect((await privacy.erase(erasure, 'test')).removed).toMatchObject({ exports: 2 });
+    expect((await privacy.erasures.erase(erasure, { by: 'test' })).removed).toMatchObject({ exports: 2 });
     return markReady(id, plan);
   });
   await expect(harness.handlers.prepare({ request_id: late.request_id })).rejects.toThrow(

@@ -187,7 +187,7 @@ export class AccountPagesHarness {
   /** Carries out an erasure, as asked for before or now. */
   async erase(account_id: string) {
     const { request_id } = await this.context.requests.open(account_id, 'erasure');
-    return this.context.privacy.erase(request_id, 'test');
+    return this.context.privacy.erasures.erase(request_id, { by: 'test' });
   }
 
   signIn(visitor: Visitor, email: string, password = PASSWORD): Promise<Page> {

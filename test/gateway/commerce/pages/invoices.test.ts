@@ -63,7 +63,7 @@ it('an export holds invoices and billing details; an erasure keeps the invoices 
   expect(file.invoices).toMatchObject([{ number, order_id, vat: 'reverse_charge' }]);
   expect(file.billing).toMatchObject([{ country: 'FR', vat_id: 'FR12345678901' }]);
   const { request_id } = await requests.open(carl.account_id, 'erasure');
-  await privacy.erase(request_id, 'test');
+  await privacy.erasures.erase(request_id, { by: 'test' });
   expect((await requests.get(request_id)).plan).toContain('the invoices that were issued');
   expect(await harness.redis.exists(redisKeys.billing(carl.account_id))).toBe(0);
   expect((await accounts.get(carl.account_id)).name).toBe('');

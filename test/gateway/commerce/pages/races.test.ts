@@ -134,8 +134,8 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
         const { request_id } = await harness.context.requests.open(account_id, 'erasure');
         const ignoreErrors = (work: Promise<unknown>) => work.catch((error: Error) => error.message);
         await race<unknown>(s, lag, [
-          () => harness.context.privacy.erase(request_id, 'test'),
-          () => ignoreErrors(harness.context.privacy.erase(request_id, 'test')),
+          () => harness.context.privacy.erasures.erase(request_id, { by: 'test' }),
+          () => ignoreErrors(harness.context.privacy.erasures.erase(request_id, { by: 'test' })),
           () => ignoreErrors(harness.accounts.grant(account_id, { credits: 50, by: 'test' })),
           () => ignoreErrors(harness.accounts.orders.move(order_id, 'paid')),
           () => ignoreErrors(harness.context.persons.setPassword(founderOf(account_id), 'scrypt$1$1$1$c$d')),
@@ -163,7 +163,7 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
     await harness.confirm(visitor, await harness.signUp(visitor, email, 'Ann again'));
     const again = await harness.accounts.findByEmail(email);
     expect(again.account_id).not.toBe(account_id);
-    await harness.context.privacy.erase(request_id, 'test');
+    await harness.context.privacy.erasures.erase(request_id, { by: 'test' });
     expect((await harness.accounts.findByEmail(email)).account_id).toBe(again.account_id);
   });
 
