@@ -26,12 +26,10 @@ export class PaymentUnavailable extends Error {
 export const orderPath = (order_id: string): string => `/account/orders/${encodeURIComponent(order_id)}`;
 /** The page of an invoice or a credit note. */
 export const documentPath = (number: string): string => `/account/invoices/${encodeURIComponent(number)}`;
-/** Leads to the invoice of an order. */
-const invoicePath = (order_id: string): string => `${orderPath(order_id)}/invoice`;
 
 /** The customer transfers the money; an operator or the command line marks the order as paid. */
 export const invoicePayment: PaymentMethod = {
   id: 'invoice',
   label: 'Invoice and bank transfer',
-  startCheckout: async ({ order_id }) => ({ url: invoicePath(order_id), isExternal: false }),
+  startCheckout: async ({ order_id }) => ({ url: `${orderPath(order_id)}/invoice`, isExternal: false }),
 };

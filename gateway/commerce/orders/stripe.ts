@@ -21,8 +21,6 @@ const RETRIES = 2;
 /** Maximum age of an event's signature. */
 const MAX_SIGNATURE_AGE_S = 300;
 
-type StripeSettings = Pick<Settings, 'STRIPE_SECRET_KEY' | 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_API_BASE'>;
-
 interface StripeDependencies {
   orders: OrderStore;
   audit: AuditLog;
@@ -239,7 +237,7 @@ function auditOutcome({ changed, isNew, before, order, payments }: Settlement): 
 
 /** Null if the settings disable it. */
 export function createStripePayment(
-  { STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_API_BASE: apiBase }: StripeSettings,
+  { STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_API_BASE: apiBase }: Settings,
   dependencies: StripeDependencies,
 ): StripePayment | null {
   if (key === undefined || webhookSecret === undefined) return null;

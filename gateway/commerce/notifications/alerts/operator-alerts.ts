@@ -13,13 +13,8 @@ import { WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
 import { operatorAlert } from './operator-alert.ts';
 
-type AlertSettings = Pick<
-  Settings,
-  'OPERATOR_ALERT_EMAIL' | 'OPERATOR_WEBHOOK_URL' | 'OPERATOR_WEBHOOK_SECRET'
->;
-
 export interface OperatorAlertDependencies extends StoreDependencies {
-  settings: AlertSettings;
+  settings: Settings;
   mailer: Pick<Mailer, 'delivers'>;
 }
 

@@ -74,18 +74,13 @@ const linkKey = (id: string): string => redisKeys.link(createHash('sha256').upda
 
 const deriveSealingKey = (id: string): Buffer => createHash('sha256').update(`link payload ${id}`).digest();
 
-interface StoredLink {
-  purpose: string;
-  sealed: string;
-}
-
 function parsePayload<P extends LinkPurpose>(
   purpose: P,
   id: string,
   text: string | null,
 ): LinkPayload<P> | null {
   if (text === null) return null;
-  const stored = JSON.parse(text) as StoredLink;
+  const stored: { purpose: string; sealed: string } = JSON.parse(text);
   if (stored.purpose !== purpose) return null;
   const facts: unknown = JSON.parse(openText(deriveSealingKey(id), stored.sealed));
   return PAYLOADS[purpose].parse(facts) as LinkPayload<P>;
