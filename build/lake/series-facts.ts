@@ -79,10 +79,20 @@ export type SeriesFacts = z.infer<typeof seriesFacts>;
 export const seriesFile = z.record(z.string(), seriesFacts);
 export type SeriesFile = z.infer<typeof seriesFile>;
 
+/** Packs an ISO3 code into a number. */
+const pack = (iso3: string): number =>
+  (iso3.charCodeAt(0) << 16) | (iso3.charCodeAt(1) << 8) | iso3.charCodeAt(2);
+
+/** Columns as bytes: editions hold hashes that follow from these digests, so their form must stay. */
 function digestOf(rows: readonly LakeRow[]): string {
   const hash = createHash('sha256');
-  for (const { iso3, year, value, ci_lo, ci_hi, projected, status } of rows)
-    hash.update(JSON.stringify([iso3, year, value, ci_lo, ci_hi, projected, status]));
+  hash.update(Int32Array.from(rows, ({ iso3 }) => pack(iso3)));
+  hash.update(Int32Array.from(rows, ({ year }) => year));
+  for (const name of ['value', 'ci_lo', 'ci_hi'] as const)
+    hash.update(Float64Array.from(rows, (row) => row[name] ?? Number.NaN));
+  hash.update(Uint8Array.from(rows, ({ projected }) => (projected === null ? 2 : Number(projected))));
+  if (rows.some(({ status }) => status !== null))
+    hash.update(rows.map(({ status }) => status ?? '').join('\n'));
   return hash.digest('hex');
 }
 
