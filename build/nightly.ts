@@ -150,8 +150,13 @@ const providerResult = (
   seconds = 0,
   record?: RunRecord,
 ): ProviderResult => ({
-  ...{ provider, outcome, reason, rows: record?.rows_written ?? 0, seconds },
-  ...{ run_id: record?.run_id ?? null, lost_places: record?.lost_places ?? [] },
+  provider,
+  outcome,
+  reason,
+  rows: record?.rows_written ?? 0,
+  seconds,
+  run_id: record?.run_id ?? null,
+  lost_places: record?.lost_places ?? [],
 });
 
 async function ingestAll(

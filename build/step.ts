@@ -53,7 +53,12 @@ export async function openContext(
 ): Promise<StepContext> {
   const decisions = () => loadDecisions(redis, settings, log);
   return {
-    ...{ settings, decisions, findConnector, now: Date.now, log, signal },
+    settings,
+    decisions,
+    findConnector,
+    now: Date.now,
+    log,
+    signal,
     curated: withDecisions(curated, await decisions()),
     overrides: () => loadOverrides(redis, settings, log),
     observer: loggedProgress(log, reporter),

@@ -89,7 +89,10 @@ export function derivedCell(given: Given, words: readonly string[], iso3: string
   if (word === undefined) return { ...own, reason: own.reason ?? null };
   const [name = '', argument = '1'] = word.split(':');
   const asked: Asked = {
-    ...{ given, before, iso3, year },
+    given,
+    before,
+    iso3,
+    year,
     at: (other, country = iso3) => derivedCell(given, before, country, other),
   };
   if (name === 'mean') return mean(asked, Number(argument));

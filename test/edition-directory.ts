@@ -65,16 +65,26 @@ export class EditionDirectory {
     const lineage = { base: await this.current(), changes: null, changed: {} };
     const manifest = change({
       format: SNAPSHOT_FORMAT,
-      ...{ id, generated_at: `2026-11-20T02:${minute}:00+00:00`, counts: NO_COUNTS, runs: {} },
-      ...{ content: sha256(id), providers, kept: Object.fromEntries(byProvider.get(null) ?? []) },
+      id,
+      generated_at: `2026-11-20T02:${minute}:00+00:00`,
+      counts: NO_COUNTS,
+      runs: {},
+      content: sha256(id),
+      providers,
+      kept: Object.fromEntries(byProvider.get(null) ?? []),
       prerendered: await this.putObject(JSON.stringify(Object.fromEntries(prerendered))),
       lineage,
     });
     const text = JSON.stringify(manifest);
     await this.write(manifestPath(id), text);
     await this.#enter({
-      ...{ edition: id, published_at: manifest.generated_at, indicators: 1, root: sha256(`root ${id}`) },
-      ...{ manifest: sha256(text), counts: NO_COUNTS, ...lineage },
+      edition: id,
+      published_at: manifest.generated_at,
+      indicators: 1,
+      root: sha256(`root ${id}`),
+      manifest: sha256(text),
+      counts: NO_COUNTS,
+      ...lineage,
     });
     await this.serve(id);
     return id;

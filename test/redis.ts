@@ -143,7 +143,9 @@ async function startDedicated(persistent: boolean): Promise<TestRedis> {
   const url = `unix://${socket}`;
   const kill = (): Promise<void> => end(server);
   return asTestRedis({
-    ...{ url, connect: () => connected(url), kill },
+    url,
+    connect: () => connected(url),
+    kill,
     restart: async () => {
       server = await start();
     },

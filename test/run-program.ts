@@ -18,7 +18,8 @@ export async function run(
 ): Promise<string> {
   const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const { stdout } = await promisify(execFile)('env', [...settings, program, ...words], {
-    ...{ cwd, maxBuffer: OUTPUT_BYTES },
+    cwd,
+    maxBuffer: OUTPUT_BYTES,
   }).catch((error) => {
     throw new Error(`${program} ${words.join(' ')}\n${error.stdout}\n${error.stderr}`);
   });

@@ -92,8 +92,11 @@ export class SeaweedFs implements AsyncDisposable {
   /** Succeeds once the server is ready. */
   async #createBucket(): Promise<void> {
     const client = new S3Client({
-      ...{ region: this.environment.AWS_REGION, endpoint: new URL(this.url).origin, forcePathStyle: true },
-      ...{ credentials: BUILDER, maxAttempts: 1 },
+      region: this.environment.AWS_REGION,
+      endpoint: new URL(this.url).origin,
+      forcePathStyle: true,
+      credentials: BUILDER,
+      maxAttempts: 1,
     });
     const deadline_ms = performance.now() + START_LIMIT_MS;
     for (;;) {

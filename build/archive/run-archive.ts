@@ -52,7 +52,9 @@ export async function runArchive(dependencies: ArchiveDependencies): Promise<Arc
     await using duck = await DuckSession.open({ scratch: storage.scratch, memoryMb: MEMORY_MB });
     const context: ArchiveContext = {
       ...dependencies,
-      ...{ storage, duck, signal: lock.signal },
+      storage,
+      duck,
+      signal: lock.signal,
       partEntries: dependencies.partEntries ?? PART_ENTRIES,
       onStep: dependencies.onStep ?? (() => {}),
     };

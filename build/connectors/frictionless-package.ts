@@ -33,7 +33,10 @@ const dialect = z.looseObject({
 });
 
 const packageSource = z.looseObject({
-  ...{ title: text, name: text, path: text, link: text },
+  title: text,
+  name: text,
+  path: text,
+  link: text,
   dataPublishedBy: text,
 });
 export type PackageSource = z.infer<typeof packageSource>;

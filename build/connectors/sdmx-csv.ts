@@ -83,8 +83,14 @@ class SeriesCollector {
     const { slug, key, name, unit, tags, source } = reader.readLabels(cells);
     touched.add(slug);
     const series = this.series.get(slug) ?? {
-      ...{ slug, key, name, tags, units: new Map(), codes: new Map() },
-      ...{ sources: new Set(), files: new Set() },
+      slug,
+      key,
+      name,
+      tags,
+      units: new Map(),
+      codes: new Map(),
+      sources: new Set(),
+      files: new Set(),
     };
     this.series.set(slug, series);
     if (series.key !== key)

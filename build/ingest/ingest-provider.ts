@@ -180,7 +180,11 @@ async function ingest(run: Run, upstream: TrackedUpstream): Promise<Outcome> {
   }
   await using writer = await LakeWriter.open(join(lake.directory, '.scratch-rows'), MEMORY_MB);
   const reader = new ProviderReader({
-    ...{ definition, curated: run.curated, writer, currentYear, log },
+    definition,
+    curated: run.curated,
+    writer,
+    currentYear,
+    log,
     onProgress: (progress) => report(run, { step: 'reading', ...progress, bytes: upstream.bytes }),
   });
   await reader.readAll(connector.read({ definition, settings, upstream, log, signal }));
@@ -189,7 +193,12 @@ async function ingest(run: Run, upstream: TrackedUpstream): Promise<Outcome> {
   const { length: done } = reader.catalogue;
   report(run, { step: 'writing', done, total: done, rows: reader.rows, bytes: upstream.bytes });
   return await finishRun({
-    ...{ run, reader, writer, previous, bytes: upstream.bytes, currentYear },
+    run,
+    reader,
+    writer,
+    previous,
+    bytes: upstream.bytes,
+    currentYear,
     isStarter: run.options.starter === true,
     fetches: { inputs, definition: decisions, files: fetchedFiles(run, upstream) },
     files: await readFiles(run, upstream),
@@ -233,7 +242,9 @@ async function readFiles(
   const files = await upstream.hashes();
   return files.map(({ reference, sha256, bytes, fetched_ms, confirmed_ms }) => ({
     url: originUrl(definition, layout, source, reference),
-    ...{ reference, sha256, bytes },
+    reference,
+    sha256,
+    bytes,
     fetched_at: formatTimestamp(fetched_ms),
     confirmed_at: formatTimestamp(confirmed_ms),
   }));

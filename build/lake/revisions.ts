@@ -45,14 +45,20 @@ export async function writeRevisions(
   const sum = (what: 'added' | 'changed' | 'removed' | 'restored'): number =>
     indicators.reduce((total, one) => total + one[what], 0);
   return {
-    ...{ added: sum('added'), changed: sum('changed'), removed: sum('removed'), restored: sum('restored') },
+    added: sum('added'),
+    changed: sum('changed'),
+    removed: sum('removed'),
+    restored: sum('restored'),
     indicators,
   };
 }
 
 const summaryRow = z.object({
   slug: z.string(),
-  ...{ added: z.int(), changed: z.int(), removed: z.int(), restored: z.int() },
+  added: z.int(),
+  changed: z.int(),
+  removed: z.int(),
+  restored: z.int(),
 });
 
 /** The revisions up to `base` that withdrew figures of these series. */

@@ -201,7 +201,9 @@ async function downloadOnce(
 }
 
 const requestHeaders = (known: Validators | null): Record<string, string> => ({
-  ...{ 'user-agent': USER_AGENT, accept: '*/*', 'accept-encoding': 'gzip' },
+  'user-agent': USER_AGENT,
+  accept: '*/*',
+  'accept-encoding': 'gzip',
   ...(known?.etag && { 'if-none-match': known.etag }),
   ...(known?.last_modified && { 'if-modified-since': known.last_modified }),
 });

@@ -112,7 +112,9 @@ describe('the second factor of a member', () => {
     expect(pages.mailbox.to(customer.email)).toHaveLength(told);
     const [entry] = await area.audit.list({ subject: `account ${customer.account_id}`, limit: 1 });
     expect(entry).toMatchObject({
-      ...{ action: 'account.second_factor', by: 'operator@example.org', reason: REASON },
+      action: 'account.second_factor',
+      by: 'operator@example.org',
+      reason: REASON,
       after: { person_id: customer.person_id, second_factor: 'cleared' },
     });
   });

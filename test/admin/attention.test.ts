@@ -20,7 +20,10 @@ const severities: readonly string[] = SEVERITIES;
 const HOUR_MS = 3_600_000;
 
 const featured = (id: string, year: number): FixtureIndicator => ({
-  ...{ id, name: `Name of ${id}`, topic: 'economy', featured: true },
+  id,
+  name: `Name of ${id}`,
+  topic: 'economy',
+  featured: true,
   rows: [{ iso3: 'DEU', year, value: 1 }],
 });
 const FRESH = featured('alpha.fresh', 2025);
@@ -47,7 +50,9 @@ async function report(provider: string, more: Partial<RunRecord> = {}): Promise<
   const id = `r${String(runs).padStart(3, '0')}`;
   reporter.onRun({
     ...emptyRecord(id, provider, service.clock.ms),
-    ...{ status: 'succeeded', finished_at: formatTimestamp(service.clock.ms), newest_year: 2025 },
+    status: 'succeeded',
+    finished_at: formatTimestamp(service.clock.ms),
+    newest_year: 2025,
     ...more,
   });
   await reporter.flush();
@@ -249,12 +254,16 @@ describe('Needs attention', () => {
     const { request_id } = await service.requests.open(account_id, 'erasure');
     const ordered = iso(service.clock.ms);
     const request = (severity: string, days: string) => ({
-      ...{ severity, what: `The erasure request of ${account_id} has been open for ${days}.` },
-      ...{ since: ordered, href: '/admin/gdpr' },
+      severity,
+      what: `The erasure request of ${account_id} has been open for ${days}.`,
+      since: ordered,
+      href: '/admin/gdpr',
     });
     const invoice = (severity: string, state: string) => ({
-      ...{ severity, what: `Invoice 2026-000001 over 9.00 EUR is ${state}.` },
-      ...{ since: ordered, href: '/admin/orders?status=pending' },
+      severity,
+      what: `Invoice 2026-000001 over 9.00 EUR is ${state}.`,
+      since: ordered,
+      href: '/admin/orders?status=pending',
     });
     expect(await about('acc_')).toEqual([request('notice', '0 days')]);
     expect(await about('Invoice')).toEqual([invoice('notice', 'open')]);

@@ -19,7 +19,11 @@ const look = fc.record({
   isLate: fc.boolean(),
 });
 const conditionOf = (condition: string, what: string): Condition => ({
-  ...{ condition, severity: 'warning', what, since: null, url: 'http://127.0.0.1/' },
+  condition,
+  severity: 'warning',
+  what,
+  since: null,
+  url: 'http://127.0.0.1/',
 });
 
 type Look = typeof look extends fc.Arbitrary<infer One> ? One : never;

@@ -9,8 +9,12 @@ import { codeAt } from '../gateway/commerce/authenticator.ts';
 import { NOON, startAdmin, type Visitor, wordsOf } from './harness.ts';
 
 const complete = {
-  ...{ INVOICE_FROM: 'Example Ltd', INVOICE_PAY_TO: 'IBAN XX00', SMTP_URL: 'smtp://localhost:2' },
-  ...{ PUBLIC_URL: 'https://almanac.example', CONTACT_EMAIL: 'help@example.org', NODE_ENV: 'production' },
+  INVOICE_FROM: 'Example Ltd',
+  INVOICE_PAY_TO: 'IBAN XX00',
+  SMTP_URL: 'smtp://localhost:2',
+  PUBLIC_URL: 'https://almanac.example',
+  CONTACT_EMAIL: 'help@example.org',
+  NODE_ENV: 'production',
 };
 const bare = await startAdmin({ ADMIN_PASSWORD: 'a long password of somebody' });
 const service = await startAdmin(complete);

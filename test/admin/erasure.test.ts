@@ -66,14 +66,15 @@ async function person() {
   const terms = { name: 'Sheet of Ada', query: '/v1/countries/KEN', format: 'csv', monthly_cap: 5 } as const;
   await feedsOf(service).create({ account_id, key_id: kept }, { ...terms, expires_at_ms: null }, email);
   await connectionsOf(service).create({
-    ...{
-      account_id,
-      person_id: founderOf(account_id),
-      monthly_limit: 5,
-      expires_at_ms: service.clock.ms + 60_000,
-    },
-    ...{ client_id: 'https://ada.example/host.json', client_name: 'Host of Ada', host: 'ada.example' },
-    ...{ redirect_uri: 'https://ada.example/', challenge: '' },
+    account_id,
+    person_id: founderOf(account_id),
+    monthly_limit: 5,
+    expires_at_ms: service.clock.ms + 60_000,
+    client_id: 'https://ada.example/host.json',
+    client_name: 'Host of Ada',
+    host: 'ada.example',
+    redirect_uri: 'https://ada.example/',
+    challenge: '',
   });
   await accounts.orders.create(account_id, 'starter');
   const { request_id } = await requests.open(account_id, 'erasure');
@@ -81,19 +82,17 @@ async function person() {
 }
 
 const ALL = {
-  ...{
-    addresses: 1,
-    names: 1,
-    passwords: 1,
-    keys: 1,
-    key_labels: 2,
-    connections: 1,
-    feeds: 1,
-    orders: 1,
-    exports: 0,
-    alerts: 2,
-    webhooks: 1,
-  },
+  addresses: 1,
+  names: 1,
+  passwords: 1,
+  keys: 1,
+  key_labels: 2,
+  connections: 1,
+  feeds: 1,
+  orders: 1,
+  exports: 0,
+  alerts: 2,
+  webhooks: 1,
 };
 
 const close = (request_id: string, status: string, note = '') =>
@@ -105,13 +104,15 @@ const stateOf = async (account_id: string) => {
   const keys = await service.accounts.keys.list(account_id);
   return {
     email: email.replace(/_.*/, ''),
-    ...{ name, state, orders: orders.map((order) => order.state) },
+    name,
+    state,
+    orders: orders.map((order) => order.state),
     keys: keys.map(({ state, label, by, ranges, origins }) =>
       [state, label, by, ...ranges, ...origins].join(':'),
     ),
     password: (await personsOf(service).get(founderOf(account_id)))?.password ?? null,
     alert: await new BalanceAlerts(storesOf(service)).get(account_id),
-    ...{ spending: await new SpendingAlerts(storesOf(service)).get(account_id) },
+    spending: await new SpendingAlerts(storesOf(service)).get(account_id),
     changes: await readToldKinds(service.client, account_id),
     used: (await readUsedDays(service.client, account_id)).length,
     webhooks: await endpointsOf(service).list(account_id),
@@ -121,9 +122,19 @@ const stateOf = async (account_id: string) => {
 };
 
 const ERASED = {
-  ...{ email: 'erased', name: '', state: 'closed', orders: ['cancelled'], keys: ['revoked::', 'revoked::'] },
-  ...{ password: null, alert: null, webhooks: [], connections: [], feeds: [] },
-  ...{ spending: null, changes: [...CHANGE_KINDS], used: 0 },
+  email: 'erased',
+  name: '',
+  state: 'closed',
+  orders: ['cancelled'],
+  keys: ['revoked::', 'revoked::'],
+  password: null,
+  alert: null,
+  webhooks: [],
+  connections: [],
+  feeds: [],
+  spending: null,
+  changes: [...CHANGE_KINDS],
+  used: 0,
 };
 
 it('“Done” on an erasure erases the account, says what it removed, and records it', async () => {
@@ -135,7 +146,10 @@ it('“Done” on an erasure erases the account, says what it removed, and recor
   expect(await stateOf(account_id)).toEqual(ERASED);
   await expect(service.accounts.findByEmail(email)).rejects.toMatchObject({ code: 'account_unknown' });
   expect(await service.requests.get(request_id)).toMatchObject({
-    ...{ status: 'done', note: 'asked by letter', closed_by: 'operator@example.org', removed: ALL },
+    status: 'done',
+    note: 'asked by letter',
+    closed_by: 'operator@example.org',
+    removed: ALL,
   });
   expect(wordsOf(await operator.get('/admin/gdpr'))).toContain(
     'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 keys stripped of their names, 1 connection, 1 feed link, 1 open order cancelled, 2 alerts, 1 webhook.',
@@ -154,7 +168,12 @@ it('an erasure that is interrupted stays open; the next attempt completes it and
   vi.spyOn(mailer, 'deleteFor').mockRejectedValueOnce(new Error('the disk is gone'));
   const persons = personsOf(service);
   const erasures = new Erasures({
-    ...{ ...base, accounts, persons, requests, mailer, log: silentLog },
+    ...base,
+    accounts,
+    persons,
+    requests,
+    mailer,
+    log: silentLog,
     members: new MemberStore(base),
     connections: new ConnectionStore(base),
     exports: new ExportFiles('/nowhere'),

@@ -89,7 +89,8 @@ it('are listed with reason and account; Retry queues them again, and both action
 });
 
 const told = (type: string, account_id: string): JobData['told'] => ({
-  ...{ account_id, recipient: 'per_1' },
+  account_id,
+  recipient: 'per_1',
   event: { id: `${type}:1`, type, at_ms: 0, by: '', reason: '', data: {} },
 });
 const ALERT: JobData['told'] = { ...told('operator.alert', ''), account_id: null, recipient: 'mail' };
@@ -113,8 +114,11 @@ const NAMING: Jobs = {
   'sign-in-link': { email: 'bo@example.org' },
   'email-change': { person_id: 'per_1', email: 'bo@example.org' },
   'address-changed': {
-    ...{ email: 'bo@example.net', person_id: 'per_1', canUndo: true },
-    ...{ from: 'bo@example.org', to: 'bo@example.net' },
+    email: 'bo@example.net',
+    person_id: 'per_1',
+    canUndo: true,
+    from: 'bo@example.org',
+    to: 'bo@example.net',
   },
 };
 

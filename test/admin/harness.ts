@@ -111,7 +111,9 @@ export async function startAdminOn(
   const now = (): number => clock.ms;
   const { random = randomBytes } = options;
   const known = readSettings({
-    ...{ LOG_LEVEL: 'silent', VAR_DIR: directory, SNAPSHOT_DIR: directory },
+    LOG_LEVEL: 'silent',
+    VAR_DIR: directory,
+    SNAPSHOT_DIR: directory,
     ...settings,
   });
   const snapshots = await openSnapshots(known.SNAPSHOT_DIR);

@@ -11,8 +11,13 @@ import { PASSWORD, type Page, useAdmin, type Visitor, wordsOf } from './harness.
 const ID = 'atlas.gone';
 const PATH = `/admin/indicators/${ID}`;
 const ORIGINAL = {
-  ...{ name: 'Original name', description: 'Original description', unit: 'cm', topic: 'economy' },
-  ...{ higher_is_better: null, featured: false, no_rank: false },
+  name: 'Original name',
+  description: 'Original description',
+  unit: 'cm',
+  topic: 'economy',
+  higher_is_better: null,
+  featured: false,
+  no_rank: false,
 };
 
 const service = await useAdmin();
@@ -137,8 +142,12 @@ describe('the edit form', () => {
       json.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&'),
     );
     expect(indicatorRecord.parse(record)).toMatchObject({
-      ...{ id, name: 'Previewed', topic: 'health' },
-      ...{ higher_is_better: false, featured: true, no_rank: true },
+      id,
+      name: 'Previewed',
+      topic: 'health',
+      higher_is_better: false,
+      featured: true,
+      no_rank: true,
     });
     const { _csrf, _idempotency } = formOf(page);
     expect(formOf(page)).toEqual({ ...form, ...edits, _csrf, _idempotency });
@@ -152,7 +161,11 @@ describe('the edit form', () => {
   it('refuses values that are no choice, naming the field, and keeps the input', async () => {
     const form = await open(ann);
     for (const [field, value] of Object.entries({
-      ...{ topic: 'weather', direction: 'up', featured: 'maybe', ranked: '1', name: ' ' },
+      topic: 'weather',
+      direction: 'up',
+      featured: 'maybe',
+      ranked: '1',
+      name: ' ',
     })) {
       const page = await ann.post(path, { ...form, description: 'Kept input', [field]: value });
       expect([field, page.status]).toEqual([field, 422]);

@@ -152,11 +152,16 @@ describe('runs', () => {
         reason: 'rows fell',
         revisions: { added: 4, changed: 3, removed: 2, restored: 1, indicators: [] },
         sources: {
-          ...{ run_id: 'r0', files: 21, bytes: 4_200_000, digest: 'd'.repeat(64) },
+          run_id: 'r0',
+          files: 21,
+          bytes: 4_200_000,
+          digest: 'd'.repeat(64),
           first: [
             {
               url: 'https://undp.example/hdi.csv?a=<b>',
-              ...{ sha256: 'e3'.repeat(32), bytes: 1_500_000, fetched_at: finished_at },
+              sha256: 'e3'.repeat(32),
+              bytes: 1_500_000,
+              fetched_at: finished_at,
             },
           ],
         },

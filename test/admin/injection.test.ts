@@ -37,7 +37,10 @@ await operator.submit('/admin/', `/admin/indicators/${indicator}`, edit);
 const reporter = new RunReporter(client, () => NOON);
 reporter.onRun({
   ...emptyRecord(EVIL, 'imf', NOON),
-  ...{ status: 'suspicious', finished_at: formatTimestamp(NOON), vintage: EVIL, reason: EVIL },
+  status: 'suspicious',
+  finished_at: formatTimestamp(NOON),
+  vintage: EVIL,
+  reason: EVIL,
   rejects: { unknown_place: { rows: 1, distinct: 1, samples: [EVIL] } },
   failed_indicators: [{ slug: EVIL, reason: EVIL, rows: 1 }],
 });

@@ -24,7 +24,10 @@ async function list(state: string): Promise<string[][]> {
 
 const decide = (publish: string, more: Record<string, string> = {}, path = PATH) =>
   area.operator.submit(path, path, {
-    ...{ publish, licence: '', licence_url: '', attribution: '' },
+    publish,
+    licence: '',
+    licence_url: '',
+    attribution: '',
     ...more,
   });
 
@@ -118,8 +121,15 @@ let IHME = '';
 
 /** What is typed to decide all series of IHME in a state. */
 const typed = (of: string, publish: string, more: Record<string, string> = {}) => ({
-  ...{ collector: IHME, provider: '', of, publish, reason: 'Letter of 1 May.' },
-  ...{ licence: publish === 'withhold' ? '' : 'By letter', licence_url: '', attribution: '', ...more },
+  collector: IHME,
+  provider: '',
+  of,
+  publish,
+  reason: 'Letter of 1 May.',
+  licence: publish === 'withhold' ? '' : 'By letter',
+  licence_url: '',
+  attribution: '',
+  ...more,
 });
 const preview = (fields: Record<string, string>) =>
   area.operator.get(`${GROUP}?${new URLSearchParams(fields)}`);

@@ -44,7 +44,10 @@ describe('sign-ins of operators', () => {
       after: { address: '192.0.2.11' },
     });
     expect(bad).toMatchObject({
-      ...{ action: 'operator.sign_in_failed', by: EMAIL, subject, after: { address: '192.0.2.10' } },
+      action: 'operator.sign_in_failed',
+      by: EMAIL,
+      subject,
+      after: { address: '192.0.2.10' },
     });
   });
 

@@ -55,7 +55,9 @@ export async function startLiveArea(
     return {
       ...dependencies,
       curated: withDecisions(dependencies.curated, await decisions()),
-      ...{ decisions, observer: reporter, signal },
+      decisions,
+      observer: reporter,
+      signal,
       overrides: () => loadOverrides(client, world.settings, silentLog),
     };
   };
@@ -67,7 +69,12 @@ export async function startLiveArea(
     onLost: async () => {},
   });
   return {
-    ...{ service, operator, world, jobService, reporter, decisions: openDecisions(client) },
+    service,
+    operator,
+    world,
+    jobService,
+    reporter,
+    decisions: openDecisions(client),
     async call(path) {
       const response = await fetch(service.url + path, { headers: { authorization: `Bearer ${key}` } });
       const text = await response.text();

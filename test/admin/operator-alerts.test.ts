@@ -42,8 +42,11 @@ describe('two gateways', () => {
     smtp = await startSmtpSink();
     receiver = await startReceiver();
     const settings = {
-      ...{ REDIS_URL: redis.url, SMTP_URL: smtp.url, LOG_LEVEL: 'silent' },
-      ...{ OPERATOR_ALERT_EMAIL: EMAIL, OPERATOR_WEBHOOK_URL: receiver.url + HOOK },
+      REDIS_URL: redis.url,
+      SMTP_URL: smtp.url,
+      LOG_LEVEL: 'silent',
+      OPERATOR_ALERT_EMAIL: EMAIL,
+      OPERATOR_WEBHOOK_URL: receiver.url + HOOK,
       OPERATOR_WEBHOOK_SECRET: SECRET,
     };
     const client = await redis.connect();
@@ -136,7 +139,10 @@ describe('two gateways', () => {
     for (const service of services) await service.stop();
     const connection = await redis.connect();
     const lost = new Worker('account', null, {
-      ...{ connection, prefix: redisKeys.jobs, autorun: false, stalledInterval: 50 },
+      connection,
+      prefix: redisKeys.jobs,
+      autorun: false,
+      stalledInterval: 50,
     });
     await report('who-gho', { status: 'failed', reason: 'The server answered 500' });
     const taken: string[] = [];

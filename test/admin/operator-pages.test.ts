@@ -148,7 +148,8 @@ describe('owners', () => {
       expect(html).not.toContain('/admin/operators/invite');
       expect((await visitor.get(OWNER_PATH)).html).not.toContain('/remove');
       const refused = await visitor.submit('/admin/operators', '/admin/operators/invite', {
-        ...{ email: ANN, role: 'owner' },
+        email: ANN,
+        role: 'owner',
       });
       expect(refused.status).toBe(403);
     }
@@ -159,7 +160,8 @@ it('without a mail server the link is shown once', async () => {
   await using service = await startAdmin();
   const owner = await service.signedIn('owner');
   const page = await owner.submit('/admin/operators', '/admin/operators/invite', {
-    ...{ email: ANN, role: 'operator' },
+    email: ANN,
+    role: 'operator',
   });
   const [, link = ''] = /<code>([^<]+)<\/code>/.exec(page.html) ?? [];
   expect(link).toMatch(`${service.url}/admin/password/`);

@@ -56,7 +56,9 @@ it('a decision is shown as pending until a snapshot shows it, and is decided onc
   const page = await area.operator.get('/admin/providers/globe');
   expect(wordsOf(page)).toContain('The served snapshot does not show this decision yet.');
   const stale = await area.operator.submit('/admin/', '/admin/providers/globe/switch', {
-    ...{ to: 'on', seen: '', reason: 'did not see it' },
+    to: 'on',
+    seen: '',
+    reason: 'did not see it',
   });
   expect(stale.status).toBe(409);
   expect(await decisions.providers.get('globe')).toEqual(decided);

@@ -106,8 +106,13 @@ const open = () => messages('?state=open');
 const rowsOfBuild = async () => (await loadDecisions(service.client, { LAKE_DIR }, silentLog)).findings;
 const nightWith = async (...doubts: QualityFinding[]) =>
   decideFindings({
-    ...{ doubts, decisions: await rowsOfBuild(), series: new Set(), wholeProviders: new Set() },
-    ...{ before: null, earlier: [], now: OPEN.first_seen },
+    doubts,
+    decisions: await rowsOfBuild(),
+    series: new Set(),
+    wholeProviders: new Set(),
+    before: null,
+    earlier: [],
+    now: OPEN.first_seen,
   }).findings;
 
 describe('deciding findings', () => {

@@ -50,6 +50,9 @@ export async function found(): Promise<Found[]> {
   expect(new Set(discrepancies.map(({ account_id }) => account_id))).toEqual(new Set([id]));
   for (const one of discrepancies) expect(one.email).toBe(email);
   return discrepancies.map(({ check, what, actual, expected, since_ms }) => ({
-    ...{ check, what, since_ms, off: actual - expected },
+    check,
+    what,
+    since_ms,
+    off: actual - expected,
   }));
 }

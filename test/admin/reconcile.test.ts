@@ -75,7 +75,9 @@ it('counts what feed links pay and get back, live and archived, and the ledger n
   const route = `/feed/${feed_id}`;
   const fetchOf = (content: string) =>
     call({
-      ...{ route: '/feed', price: 7, rows: 7 },
+      route: '/feed',
+      price: 7,
+      rows: 7,
       feed: { feed_id, content, edition: 'e', bytes: 9, isPaidOnly: false },
     });
   for (const content of ['a', 'a', 'b']) await fetchOf(content);

@@ -16,8 +16,14 @@ export async function seedRuns(service: AdminService): Promise<void> {
   const begun = {
     started_at: formatTimestamp(NOON - 95_000),
     finished_at: null,
-    ...{ rows_written: 0, indicators: 0, countries: 0, bytes: 0, vintage: null },
-    ...{ rejects: {}, failed_indicators: [], reason: null },
+    rows_written: 0,
+    indicators: 0,
+    countries: 0,
+    bytes: 0,
+    vintage: null,
+    rejects: {},
+    failed_indicators: [],
+    reason: null,
   };
   mirror.onRun(
     runRecord.parse({ ...begun, run_id: '20261121T115845Z', provider_id: 'gapminder', status: 'running' }),
@@ -31,24 +37,31 @@ export async function seedRuns(service: AdminService): Promise<void> {
   const left = { unit: '', topic: 'energy', provider: 'gapminder', why: 'not redistributable' } as const;
   mirror.onExcluded([
     {
-      ...{ id: 'gapminder.electricity_generation_per_person', name: 'Electricity generation per person' },
-      ...{ ...left, detail: 'International Energy Agency: IEA terms and conditions' },
+      id: 'gapminder.electricity_generation_per_person',
+      name: 'Electricity generation per person',
+      ...left,
+      detail: 'International Energy Agency: IEA terms and conditions',
     },
     {
-      ...{ id: 'gapminder.battle_deaths', name: 'Battle deaths', ...left, topic: 'governance' },
+      id: 'gapminder.battle_deaths',
+      name: 'Battle deaths',
+      ...left,
+      topic: 'governance',
       detail: 'Institute for Health Metrics and Evaluation: IHME non-commercial user agreement',
     },
   ]);
   mirror.onProgress({ task: 'ingest gapminder', step: 'reading', done: 210, total: 478, unit: 'indicators' });
   const held = {
     ...begun,
-    ...{
-      run_id: '20261121T110000Z',
-      provider_id: 'undp',
-      status: 'suspicious',
-      finished_at: formatTimestamp(NOON),
-    },
-    ...{ rows_written: 31_415, indicators: 42, countries: 193, bytes: 2_718_281, vintage: '2025' },
+    run_id: '20261121T110000Z',
+    provider_id: 'undp',
+    status: 'suspicious',
+    finished_at: formatTimestamp(NOON),
+    rows_written: 31_415,
+    indicators: 42,
+    countries: 193,
+    bytes: 2_718_281,
+    vintage: '2025',
     rejects: { aggregate_place: { rows: 310, distinct: 2, samples: ['ZZK.WORLD', 'ZZA.VHHD'] } },
     failed_indicators: [{ slug: 'gii', reason: 'column gii_2023 is missing', rows: 0 }],
     empty_cells: 2_412,
@@ -62,10 +75,15 @@ export async function seedRuns(service: AdminService): Promise<void> {
     ],
     reason: 'Held against the last good run: rows fell by 31.2 % (45660 to 31415; 20.0 % is allowed).',
     sources: {
-      ...{ run_id: '20261121T110000Z', files: 23, bytes: 2_718_281, digest: '5e'.repeat(32) },
+      run_id: '20261121T110000Z',
+      files: 23,
+      bytes: 2_718_281,
+      digest: '5e'.repeat(32),
       first: [1, 2, 3].map((number) => ({
         url: `https://raw.example.org/open-numbers/ddf--undp--hdi/master/ddf--datapoints--hdi_${number}--by--country--year.csv`,
-        ...{ sha256: `a${number}`.repeat(32), bytes: 90_000 * number, fetched_at: formatTimestamp(NOON) },
+        sha256: `a${number}`.repeat(32),
+        bytes: 90_000 * number,
+        fetched_at: formatTimestamp(NOON),
       })),
     },
   };

@@ -23,7 +23,9 @@ const manifest = await storage.manifest(served);
 const ids = Array.from({ length: OLDER }, (_, number) => idOf(number));
 const older = ids.map((edition, number) => ({ ...last, edition, base: ids[number - 1] ?? null }));
 const rolledBack = {
-  ...{ ...last, edition: ROLLED_BACK, base: ids.at(-1) ?? null },
+  ...last,
+  edition: ROLLED_BACK,
+  base: ids.at(-1) ?? null,
   changed: { demo: { added: 4, withdrawn: 3, renamed: 2, revised: 1, redefined: 0 } },
 };
 const chain = { ...last, base: ids.at(-1) ?? null };

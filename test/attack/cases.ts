@@ -213,16 +213,25 @@ const INSTEAD: readonly { template: string; sent: string; leftOut: string; isNee
   // The fixture has no figures of groups, and proves nothing that is derived.
   ...['indicator', 'indicators'].flatMap((sent) =>
     ['aggregate', 'group'].map((leftOut) => ({
-      ...{ template: '/data/api/v1/data', sent, leftOut, isNeeded: false },
+      template: '/data/api/v1/data',
+      sent,
+      leftOut,
+      isNeeded: false,
     })),
   ),
   ...['data', 'revisions'].flatMap((path) =>
     ['from', 'to'].map((leftOut) => ({
-      ...{ template: `/data/api/v1/${path}`, sent: 'years', leftOut, isNeeded: false },
+      template: `/data/api/v1/${path}`,
+      sent: 'years',
+      leftOut,
+      isNeeded: false,
     })),
   ),
   ...['aggregate', 'transform'].map((leftOut) => ({
-    ...{ template: '/data/api/v1/receipts', sent: 'indicator', leftOut, isNeeded: false },
+    template: '/data/api/v1/receipts',
+    sent: 'indicator',
+    leftOut,
+    isNeeded: false,
   })),
 ];
 

@@ -39,7 +39,11 @@ const fixed = ({ call, price = 0 }: Measured, { status, headers, body }: Answer)
 });
 
 const candidate = (name: string, { port, cpu }: Place, { call, status }: Measured): Candidate => ({
-  ...{ name, port, cpu, call, status },
+  name,
+  port,
+  cpu,
+  call,
+  status,
 });
 
 const against = (gateway: Gateway, measured: Measured, floor: Candidate): Comparison => ({

@@ -23,8 +23,12 @@ const mailbox = new Mailbox();
 const service = await useAdmin({}, { mailer: mailbox, lakeDir: LAKE });
 await service.signedIn('owner');
 const withheld: ExcludedIndicator = {
-  ...{ id: 'world-bank.energy-use', name: 'Energy use', unit: 'kg per person', topic: 'energy' },
-  ...{ provider: 'world-bank', why: 'not redistributable' },
+  id: 'world-bank.energy-use',
+  name: 'Energy use',
+  unit: 'kg per person',
+  topic: 'energy',
+  provider: 'world-bank',
+  why: 'not redistributable',
   detail: 'International Energy Agency: IEA terms and conditions',
 };
 await service.client.set('left-out', JSON.stringify([withheld]));
@@ -153,11 +157,21 @@ async function seedRuns({ client }: AdminService): Promise<void> {
   const reporter = new RunReporter(client, () => NOON);
   const night = (day: number, more: Record<string, unknown>, series: Record<string, unknown>) => ({
     record: runRecord.parse({
-      ...{ run_id: `202611${day}T020000Z`, provider_id: 'gapminder', status: 'succeeded', reason: null },
+      run_id: `202611${day}T020000Z`,
+      provider_id: 'gapminder',
+      status: 'succeeded',
+      reason: null,
       started_at: formatTimestamp(Date.UTC(2026, 10, day, 2)),
       finished_at: formatTimestamp(Date.UTC(2026, 10, day, 2, 3, day)),
-      ...{ rows_written: 41_230, indicators: 3, countries: 197, bytes: 3_141_592, vintage: '1.0.0' },
-      ...{ rejects: {}, failed_indicators: [], newest_year: 2025, ...more },
+      rows_written: 41_230,
+      indicators: 3,
+      countries: 197,
+      bytes: 3_141_592,
+      vintage: '1.0.0',
+      rejects: {},
+      failed_indicators: [],
+      newest_year: 2025,
+      ...more,
     }),
     series,
   });
@@ -166,11 +180,9 @@ async function seedRuns({ client }: AdminService): Promise<void> {
     night(
       21,
       {
-        ...{
-          rows_written: 41_900,
-          vintage: '1.1.0',
-          failed_indicators: [{ slug: 'co2', reason: 'no column', rows: 0 }],
-        },
+        rows_written: 41_900,
+        vintage: '1.1.0',
+        failed_indicators: [{ slug: 'co2', reason: 'no column', rows: 0 }],
         rejects: { unknown_place: { rows: 12, distinct: 1, samples: ['Republic of Somewhere Else'] } },
       },
       { gdp: { rows: 11_300, digest: 'b' }, population_density_per_square_km: { rows: 40, digest: 'a' } },

@@ -13,7 +13,9 @@ const harness = await useAccountPages({
     ...stripeSettings(stripe),
     INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
     INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000\nAlmanac Ltd',
-    ...{ INVOICE_COUNTRY: 'DE', INVOICE_VAT_ID: 'DE123456789', INVOICE_VAT_RATE: '19' },
+    INVOICE_COUNTRY: 'DE',
+    INVOICE_VAT_ID: 'DE123456789',
+    INVOICE_VAT_RATE: '19',
   },
 });
 const browser = await useBrowser();

@@ -41,8 +41,13 @@ async function placeOldOrder(): Promise<{ number: string; account_id: string }> 
 async function seedNight(): Promise<void> {
   const reporter = new RunReporter(client, () => clock.ms);
   const series = (name: string): ExcludedIndicator => ({
-    ...{ id: `gapminder.${name.toLowerCase().replaceAll(' ', '_')}`, name, unit: 'kWh', topic: 'energy' },
-    ...{ provider: 'gapminder', why: 'not redistributable', detail: IEA },
+    id: `gapminder.${name.toLowerCase().replaceAll(' ', '_')}`,
+    name,
+    unit: 'kWh',
+    topic: 'energy',
+    provider: 'gapminder',
+    why: 'not redistributable',
+    detail: IEA,
   });
   reporter.onExcluded(['Energy use', 'Oil use', 'Coal use'].map(series));
   const reported_at = formatTimestamp(clock.ms);

@@ -236,7 +236,9 @@ describe('a picture that can be read', () => {
 describe('derived figures', async () => {
   const root = await useDirectory();
   await publishFixture(root, {
-    ...{ indicators: INVENTED, added: { breaks: BREAKS }, groups: GROUP_FIGURES },
+    indicators: INVENTED,
+    added: { breaks: BREAKS },
+    groups: GROUP_FIGURES,
     editionGroups: EDITION_GROUPS,
   });
   const { url } = await useService({ snapshots: root });

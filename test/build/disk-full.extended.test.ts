@@ -122,7 +122,9 @@ describe.skipIf(probe === null)('a disk that fills up (skipped where tmpfs canno
     upstream.publish(1);
     let asked = 0;
     upstream.setFault({
-      ...{ name: 'fills the disk', status: 'failed', reason: /^/ },
+      name: 'fills the disk',
+      status: 'failed',
+      reason: /^/,
       respond: (request, response, body) => {
         if (request.url?.includes('two')) {
           asked += 1;

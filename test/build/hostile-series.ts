@@ -217,7 +217,9 @@ export async function hostileNights(seed: number, count: number): Promise<Hostil
   let series: HostileNight = {};
   for (series of fc.sample(hostileNight, { seed, numRuns: count })) await buildNight(world, series, log);
   return {
-    ...{ world, series, errors },
+    world,
+    series,
+    errors,
     async findings() {
       const duck = await DuckSession.open({ scratch: join(world.directory, 'scratch') });
       const reports = new QualityReports(world.settings.LAKE_DIR);

@@ -311,16 +311,14 @@ export const ONE: Series = {
 
 /** A catalogue entry that says no more than a slug. */
 export const plainEntry = (slug: string, more: Partial<CatalogueEntry> = {}): CatalogueEntry => ({
-  ...{
-    slug,
-    name: slug,
-    description: null,
-    unit: null,
-    source: null,
-    source_url: null,
-    tags: [],
-    licence: null,
-  },
+  slug,
+  name: slug,
+  description: null,
+  unit: null,
+  source: null,
+  source_url: null,
+  tags: [],
+  licence: null,
   ...more,
 });
 

@@ -39,11 +39,16 @@ const toRows = (cells: Cells = []): GivenRow[] =>
 test.each(vectors)('derives the test vector $transform: $name', ({ transform, rows, expected, ...given }) => {
   const [series = 0, divisor = 0] = given.scales ?? [];
   const found = derive(toRows(rows), transform, {
-    ...{ breaks: given.breaks ?? [], divisorBreaks: given.divisor_breaks ?? [] },
-    ...{ divisor: toRows(given.divisor), scales: { series, divisor } },
+    breaks: given.breaks ?? [],
+    divisorBreaks: given.divisor_breaks ?? [],
+    divisor: toRows(given.divisor),
+    scales: { series, divisor },
     ...(given.counted && { counted: given.counted }),
     whole: (given.whole ?? []).map(([year, value, projected = false, reason = null]) => ({
-      ...{ year, value, projected, reason },
+      year,
+      value,
+      projected,
+      reason,
     })),
   });
   for (const [at, { year, value, reason, status, projected }] of found.entries()) {
@@ -100,7 +105,9 @@ describe('figures', () => {
     const keys = Object.keys(named.rows[0] ?? {});
     expect(keys.slice(0, 5)).toEqual(['indicator', 'iso3', 'group', 'name', 'year']);
     const how = await client.data(OUTPUT, {
-      ...{ countries: '@world', aggregate: 'declared', years: 2005 },
+      countries: '@world',
+      aggregate: 'declared',
+      years: 2005,
       fields: ['members', 'counted', 'coverage', 'method'],
     });
     expect(how.rows).toMatchObject([{ method: 'sum', members: expect.any(Number) }]);

@@ -46,7 +46,9 @@ it('reads the catalogue, without a key', async () => {
     ...[[{ id: 'eu', name: 'European Union' }], [2020]],
   ]);
   expect(await stranger.search('expuctencys')).toMatchObject({
-    ...{ hits: [], match: 'none', nearest: ['expectancy'] },
+    hits: [],
+    match: 'none',
+    nearest: ['expectancy'],
   });
   expect(await stranger.indicators()).toEqual((await ask('/v1/indicators')).data);
   expect(await client.indicators({ topic: 'health', provider: 'alpha', limit: 1 })).toEqual(
@@ -182,7 +184,9 @@ it('names the nearest ids of one that is unknown, and the key where there is non
   for (const call of [() => client.data('alpha.life_expectency'), () => client.indicator('life_expectancy')])
     await expect(call()).rejects.toThrow(/Nearest: alpha.life_expectancy, beta.life_expectancy. \[404/);
   await expect(new Almanac({ baseUrl: service.url }).data(LIFE)).rejects.toMatchObject({
-    ...{ status: 401, code: 'unauthorized', text: expect.stringContaining('new Almanac({ key })') },
+    status: 401,
+    code: 'unauthorized',
+    text: expect.stringContaining('new Almanac({ key })'),
   });
 });
 

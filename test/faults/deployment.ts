@@ -146,7 +146,8 @@ export async function ask(
   const answer = await request(`http://127.0.0.1:${port}${path}`, { headers, ...options });
   const digest = createHash('sha256').update(Buffer.from(await answer.body.arrayBuffer()));
   return {
-    ...{ status: answer.statusCode, digest: digest.digest('hex') },
+    status: answer.statusCode,
+    digest: digest.digest('hex'),
     snapshot: String(answer.headers['x-snapshot']),
     charged: Number(answer.headers['x-credits-charged']),
   };

@@ -19,7 +19,8 @@ async function run(program: string, limit_s = 120): Promise<Finding[]> {
     {
       found: (finding) => findings.push(finding),
       signal: new AbortController().signal,
-      ...{ entry, grace_ms: 500 },
+      entry,
+      grace_ms: 500,
     },
   );
   return findings;

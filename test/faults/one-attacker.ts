@@ -92,7 +92,10 @@ const mcpText = (revision: string, body: unknown): string => {
   return requestText({ path: '/mcp', headers, body: JSON.stringify(body) });
 };
 const message = (id: number, method: string, params: object = {}) => ({
-  ...{ jsonrpc: '2.0', id, method, params },
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
 });
 const batch = Array.from({ length: 20 }, (_, id) => message(id, 'tools/list'));
 const find = (number: number) =>
@@ -341,7 +344,10 @@ async function measure(
   await pause(REST_MS);
   const alone = await pay(scale.alone_ms);
   const attacking = attacker.ask<AttackJob, AttackResult>({
-    ...{ port, from, duration_ms: scale.beside_ms, texts: texts(target) },
+    port,
+    from,
+    duration_ms: scale.beside_ms,
+    texts: texts(target),
     ...(connections === 'held' ? { connections: scale.held, isHeld: true } : { connections }),
     ...(drip && { drip }),
     ...(counted && { counted }),

@@ -22,7 +22,9 @@ const PAUSE_MS = 500;
 export default async function signInFaults(report: Reporter, { rounds } = { rounds: 10 }): Promise<void> {
   await using deployment = await Deployment.open();
   const gateway = await deployment.gateway({
-    ...{ TRUST_PROXY: '127.0.0.1', ADMIN_EMAIL: OPERATOR, ADMIN_PASSWORD: PASSWORD },
+    TRUST_PROXY: '127.0.0.1',
+    ADMIN_EMAIL: OPERATOR,
+    ADMIN_PASSWORD: PASSWORD,
   });
   await using people = new People(`http://127.0.0.1:${gateway.port}`);
   const emails = await createPeople(deployment, 3 * rounds);
@@ -98,8 +100,10 @@ async function signInAll(people: People, emails: readonly string[]): Promise<Sig
     await signIn('operator', '/admin/', OPERATOR);
   }
   return {
-    ...{ tried: 2 * emails.length, signedIn },
-    ...{ customer_ms: median(times.customer), operator_ms: median(times.operator) },
+    tried: 2 * emails.length,
+    signedIn,
+    customer_ms: median(times.customer),
+    operator_ms: median(times.operator),
   };
 }
 
@@ -164,7 +168,10 @@ async function underSignIns(people: People, emails: readonly string[], report: R
         visitor.headers['x-forwarded-for'] = people.visitor().headers['x-forwarded-for'] ?? '';
         const email = `${randomBytes(8).toString('hex')}-${turn}@example.org`;
         const answer = await visitor.post('/account/sign-in', {
-          ...{ _csrf, email, password: 'a guess', next: '' },
+          _csrf,
+          email,
+          password: 'a guess',
+          next: '',
         });
         if (answer.status === 503) await pause(PAUSE_MS);
         return answer;

@@ -30,7 +30,13 @@ const DATA = join(import.meta.dirname, '../../data');
 const TRAP = 'EN.ATM.CO2E.PC.DS57';
 /** Codes of the World Bank that were others than ISO's; the rest of its codes are ISO's own or no countries. */
 const OLD_CODES: Record<string, string> = {
-  ...{ ADO: 'AND', IMY: 'IMN', KSV: 'XKX', ROM: 'ROU', TMP: 'TLS', WBG: 'PSE', ZAR: 'COD' },
+  ADO: 'AND',
+  IMY: 'IMN',
+  KSV: 'XKX',
+  ROM: 'ROU',
+  TMP: 'TLS',
+  WBG: 'PSE',
+  ZAR: 'COD',
 };
 
 const isoOf = ({ iso3 }: { iso3: string }): string => iso3;

@@ -59,7 +59,9 @@ function groupRows(id: string, group: string, words: readonly string[]): Row[] {
     const facts = { members: held?.members[at] ?? null, counted: held?.counted[at] ?? null };
     return {
       ...cell,
-      ...{ iso3: null, group: `@${group}`, year },
+      iso3: null,
+      group: `@${group}`,
+      year,
       ...facts,
       // In whole percent, rounded down.
       coverage: Number(held?.coverage[at]?.toFixed(6).slice(0, 4)),
@@ -72,8 +74,17 @@ const countryRows = (id: string, words: readonly string[], iso3: string): Row[] 
   derivedRows(id, words)
     .filter((row) => row.iso3 === iso3)
     .map(({ year, value, projected, status, reason }) => ({
-      ...{ iso3, group: null, year, value, projected, status, reason },
-      ...{ members: null, counted: null, coverage: null, method: null },
+      iso3,
+      group: null,
+      year,
+      value,
+      projected,
+      status,
+      reason,
+      members: null,
+      counted: null,
+      coverage: null,
+      method: null,
     }));
 
 const span = fc

@@ -32,7 +32,9 @@ type Made = Pick<Figure, 'value' | 'counted' | 'coverage' | 'projected'>;
 function declared(id: string, members: readonly string[], year: number): Made {
   const isMean = id === 'alpha.rate';
   const countries = members.map((iso3) => ({
-    ...{ iso3, figures: rowsOf(id, iso3), divisors: isMean ? rowsOf(PEOPLE, iso3) : [] },
+    iso3,
+    figures: rowsOf(id, iso3),
+    divisors: isMean ? rowsOf(PEOPLE, iso3) : [],
   }));
   return isMean ? expectedMean(countries, year) : expectedSum(countries, year);
 }
@@ -118,8 +120,13 @@ function dividedFigure(id: string, word: string, group: string, year: number) {
   const coverage = isWithheld ? 0 : Number(share.toFixed(6).slice(0, 4));
   return [
     {
-      ...{ group: `@${group}`, year, value: reason === null ? quotient : null, projected: isProjected },
-      ...{ counted: both.length, coverage, reason },
+      group: `@${group}`,
+      year,
+      value: reason === null ? quotient : null,
+      projected: isProjected,
+      counted: both.length,
+      coverage,
+      reason,
     },
   ];
 }

@@ -79,11 +79,13 @@ const call: fc.Arbitrary<Call> = fc.oneof(
     .tuple(fc.oneof(series, fc.constant(`${OUTPUT},${PEOPLE}`)), words, filter, format)
     .map(([ids, of, more, form]) => ({
       path: `data?indicators=${ids}&transform=${of}${more}&format=${form}`,
-      ...{ words: of, form },
+      words: of,
+      form,
     })),
   fc.tuple(series, words, year, format).map(([id, of, at, form]) => ({
     path: `rankings/${id}?transform=${of}&year=${at}&format=${form}`,
-    ...{ words: of, form },
+    words: of,
+    form,
   })),
   fc
     .tuple(series, grouped, fc.option(fc.oneof(linear, relative), { nil: null }))

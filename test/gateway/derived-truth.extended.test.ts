@@ -45,7 +45,10 @@ interface Question {
 function queryOf({ indicator, transform, countries, groups, own, method, from, to }: Question): string {
   const places = [...countries, ...groups.map((id) => `@${id}`)];
   return Object.entries({
-    ...{ indicator, from, to, fields: FIELDS },
+    indicator,
+    from,
+    to,
+    fields: FIELDS,
     ...(places.length > 0 && { countries: places.join() }),
     ...(transform.length > 0 && { transform: transform.join() }),
     ...((groups.length > 0 || own !== null) && { aggregate: method }),
@@ -109,7 +112,9 @@ describeWithMirror('derived figures of the whole collection', (mirror) => {
         word: fc.constantFrom('change:2', 'mean:3'),
       })
       .map(({ at: { id, iso3, year }, countries, word }) => ({
-        ...{ transform: [word], indicator: id, span: [year - 2, 6] as [number, number] },
+        transform: [word],
+        indicator: id,
+        span: [year - 2, 6] as [number, number],
         countries: iso3 === null ? countries : [iso3],
       }));
     const question = fc
@@ -138,7 +143,13 @@ describeWithMirror('derived figures of the whole collection', (mirror) => {
       )
       .map(
         ({ span: [from, length], ...sent }): Question => ({
-          ...{ transform: [], groups: [], own: null, method: 'declared', from, to: from + length, ...sent },
+          transform: [],
+          groups: [],
+          own: null,
+          method: 'declared',
+          from,
+          to: from + length,
+          ...sent,
         }),
       )
       .filter(isDefined);

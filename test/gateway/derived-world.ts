@@ -47,7 +47,10 @@ const series = (
   size: number,
   more: Partial<FixtureIndicator> = {},
 ): FixtureIndicator => ({
-  ...{ id, name: id, topic: 'economy', rows: inventedRows(salt, size) },
+  id,
+  name: id,
+  topic: 'economy',
+  rows: inventedRows(salt, size),
   ...more,
 });
 export const OUTPUT = 'alpha.output';
@@ -55,16 +58,23 @@ export const PEOPLE = 'beta.people';
 const SUM = { aggregate: 'sum', population: PEOPLE } as const;
 export const INVENTED: FixtureIndicator[] = [
   series(OUTPUT, 1, 400, {
-    ...{ unit: 'billions of US dollars', scale: 9, measured: { measure: 'amount', ...SUM } },
+    unit: 'billions of US dollars',
+    scale: 9,
+    measured: { measure: 'amount', ...SUM },
   }),
   series(PEOPLE, 2, 90_000, {
-    ...{ unit: 'thousands', scale: 3, measured: { measure: 'count', aggregate: 'sum' } },
+    unit: 'thousands',
+    scale: 3,
+    measured: { measure: 'count', aggregate: 'sum' },
   }),
   series('alpha.deaths', 3, 1000, {
-    ...{ unit: 'deaths', higher_is_better: false, measured: { measure: 'count', ...SUM } },
+    unit: 'deaths',
+    higher_is_better: false,
+    measured: { measure: 'count', ...SUM },
   }),
   series('alpha.rate', 4, 100, {
-    ...{ unit: '% of GDP', measured: { measure: 'rate', aggregate: 'mean', weight: PEOPLE } },
+    unit: '% of GDP',
+    measured: { measure: 'rate', aggregate: 'mean', weight: PEOPLE },
   }),
   series('alpha.unread', 5, 100, { unit: 'points', measured: {} }),
   series('alpha.unmeasured', 6, 100),
@@ -115,7 +125,9 @@ function inventedGroups(salt: number): StoredGroups {
     };
   };
   return {
-    ...{ aggregate: 'sum', divisor: null, deviation: null },
+    aggregate: 'sum',
+    divisor: null,
+    deviation: null,
     groups: Object.fromEntries(Object.keys(GROUPS).map((id, at) => [id, columns(at)])),
   };
 }
@@ -130,7 +142,11 @@ export const GROUP_FIGURES: Record<string, StoredGroups> = {
 
 export const EDITION_GROUPS: EditionGroups = {
   groups: Object.entries(GROUPS).map(([id, members]) => ({
-    ...{ id, name: `Group ${id}`, source: 'https://example.org/groups', as_of: '2026-01-01', members },
+    id,
+    name: `Group ${id}`,
+    source: 'https://example.org/groups',
+    as_of: '2026-01-01',
+    members,
   })),
   territories: [],
 };
@@ -142,7 +158,7 @@ export function wholeOf(id: string, group: string, least = 0.95): PlainRow[] {
     const isCovered = (held?.coverage[at] ?? 0) >= least;
     const value = isCovered ? (held?.value[at] ?? null) : null;
     const reason = held?.reason?.[at] ?? (isCovered ? null : 'coverage');
-    return { ...{ iso3: '@', year, value, reason }, status: null, projected: held?.projected?.[at] ?? false };
+    return { iso3: '@', year, value, reason, status: null, projected: held?.projected?.[at] ?? false };
   });
 }
 
@@ -181,7 +197,11 @@ export function derivedRows(id: string, words: readonly string[]): FullRow[] {
         iso3,
         year,
         ...cell,
-        ...{ ci_lo: null, ci_hi: null, rank: null, rank_lo: null, rank_hi: null },
+        ci_lo: null,
+        ci_hi: null,
+        rank: null,
+        rank_lo: null,
+        rank_hi: null,
       };
     });
 }
@@ -196,8 +216,10 @@ export const group = fc.constantFrom(...Object.keys(GROUPS)).map((id) => `share:
 
 /** All that is published of the invented series. */
 export const PUBLISHED: FixtureOptions = {
-  ...{ indicators: INVENTED, added: { breaks: BREAKS } },
-  ...{ groups: GROUP_FIGURES, editionGroups: EDITION_GROUPS },
+  indicators: INVENTED,
+  added: { breaks: BREAKS },
+  groups: GROUP_FIGURES,
+  editionGroups: EDITION_GROUPS,
 };
 
 /** A service of it, and somebody who asks by paths below `/v1/`. */

@@ -46,11 +46,19 @@ export async function tellStory(): Promise<Story> {
   const rolledBack = await night({ cows: herd(51), lamas: herd(57, 58), sheep: herd(56), secret });
   await world.rollback(second, 'A column was read twice.');
   const third = await night({
-    ...{ cows: herd(51, 52.5, 53, 54), goats: herd(54, 55), lamas: herd(57), sheep: herd(56), secret },
+    cows: herd(51, 52.5, 53, 54),
+    goats: herd(54, 55),
+    lamas: herd(57),
+    sheep: herd(56),
+    secret,
   });
   await world.list('aliases', 'atlas.cows,atlas.cattle,2026-11-24,2027-11-24');
   const fourth = await night({
-    ...{ cattle: herd(51, 52.5, 53, 54.5), goats: herd(54, 55), lamas: herd(57), ewes: herd(56, 57), secret },
+    cattle: herd(51, 52.5, 53, 54.5),
+    goats: herd(54, 55),
+    lamas: herd(57),
+    ewes: herd(56, 57),
+    secret,
   });
   await world.list(
     'aliases',
@@ -60,7 +68,10 @@ export async function tellStory(): Promise<Story> {
   );
   await world.define('atlas', { ...GATES, indicators: { secret: { enabled: false } } });
   const fifth = await night({
-    ...{ cattle: herd(51, 52.5, 53, 54.5), goats: herd(54, 55), ewes: herd(56, 57, 58), secret },
+    cattle: herd(51, 52.5, 53, 54.5),
+    goats: herd(54, 55),
+    ewes: herd(56, 57, 58),
+    secret,
   });
   return { world, served: [first, second, third, fourth, fifth], rolledBack };
 }

@@ -87,16 +87,26 @@ describe('a link', () => {
   test('is made once with its secret, then listed with its use, by its key alone', async () => {
     const who = await service.account();
     const made = await post(who, {
-      ...{ name: ' Kenya ', query: `https://almanac.test${QUERY}&countries=KEN&api_key=${who.key}` },
-      ...{ format: 'xlsx', monthly_cap: 20, expires_at: '2026-12-31' },
+      name: ' Kenya ',
+      query: `https://almanac.test${QUERY}&countries=KEN&api_key=${who.key}`,
+      format: 'xlsx',
+      monthly_cap: 20,
+      expires_at: '2026-12-31',
     });
     expect(made.status).toBe(200);
     const { url, price, ...record } = made.json.data;
     expect(url).toMatch(/^https:\/\/almanac\.test\/feed\/alm_feed_[0-9A-Za-z]{40}\.xlsx$/);
     expect(price).toBe(2);
     expect(record).toMatchObject({
-      ...{ name: 'Kenya', query: `${QUERY}&countries=KEN`, format: 'xlsx', monthly_cap: 20, state: 'active' },
-      ...{ expires_at: '2026-12-31T23:59:59+00:00', fetches: 0, fetched_at: null, edition: null },
+      name: 'Kenya',
+      query: `${QUERY}&countries=KEN`,
+      format: 'xlsx',
+      monthly_cap: 20,
+      state: 'active',
+      expires_at: '2026-12-31T23:59:59+00:00',
+      fetches: 0,
+      fetched_at: null,
+      edition: null,
       secret_ends_with: url.slice(-9, -5),
     });
     expect(await listed(who)).toEqual([record]);
@@ -184,9 +194,12 @@ describe('a link', () => {
     const csv = await fetchLink(await makeLink(who));
     expect(csv.text).toBe((await service.get(`${QUERY}&format=csv`, { key: who.key })).text);
     expect(csv.headers).toMatchObject({
-      ...{ 'content-type': 'text/csv; charset=utf-8', 'cache-control': 'private, no-cache' },
-      ...{ 'x-robots-tag': 'noindex', 'referrer-policy': 'no-referrer' },
-      ...{ 'x-attribution': 'Alpha Institute, CC BY 4.0', 'x-snapshot': service.snapshots.current()?.id },
+      'content-type': 'text/csv; charset=utf-8',
+      'cache-control': 'private, no-cache',
+      'x-robots-tag': 'noindex',
+      'referrer-policy': 'no-referrer',
+      'x-attribution': 'Alpha Institute, CC BY 4.0',
+      'x-snapshot': service.snapshots.current()?.id,
     });
     const json = await fetchLink(await makeLink(who, { format: 'json' }));
     expect(json.json.data).toHaveLength(ROWS);

@@ -32,7 +32,9 @@ export const FIXTURE_KEY_TEXT = generateSigningKey('almanac.example/log', new Ui
 export const FIXTURE_KEY = parseSigningKey(FIXTURE_KEY_TEXT);
 
 const SOURCE: SourceLeaf = {
-  ...{ url: 'https://upstream.example/figures.csv', sha256: 'f'.repeat(64), bytes: 4321 },
+  url: 'https://upstream.example/figures.csv',
+  sha256: 'f'.repeat(64),
+  bytes: 4321,
   fetched_at: '2026-11-20T01:30:00+00:00',
 };
 

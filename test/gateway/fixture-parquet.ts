@@ -22,8 +22,12 @@ interface Tables {
 /** Types of the columns that are written. */
 type Columns = Readonly<Record<string, 'VARCHAR' | 'INTEGER' | 'DOUBLE' | 'BOOLEAN'>>;
 const LATEST_COLUMNS: Columns = {
-  ...{ indicator: 'VARCHAR', iso3: 'VARCHAR', year: 'INTEGER', value: 'DOUBLE' },
-  ...{ rank: 'INTEGER', rank_delta_1y: 'INTEGER' },
+  indicator: 'VARCHAR',
+  iso3: 'VARCHAR',
+  year: 'INTEGER',
+  value: 'DOUBLE',
+  rank: 'INTEGER',
+  rank_delta_1y: 'INTEGER',
 };
 
 /** Writes the observations of each indicator and the latest values of each provider. */

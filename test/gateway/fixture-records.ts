@@ -30,7 +30,12 @@ export const traitsOf = ({ measured, scale = 0 }: FixtureIndicator): { traits?: 
     ? {}
     : {
         traits: {
-          ...{ concept: null, sex: null, age: null, unit: null, scale, variants: [] },
+          concept: null,
+          sex: null,
+          age: null,
+          unit: null,
+          scale,
+          variants: [],
           measured: { ...UNDECIDED, decided_by: 'row', ...measured },
         },
       };

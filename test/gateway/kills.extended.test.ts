@@ -21,8 +21,11 @@ const redis = await useRedis({ persistent: true });
 const program = await stopAfterTests(Program.prepare());
 beforeEach(async () => {
   gateway = await program.start({
-    ...{ REDIS_URL: redis.url, WORKERS: '2', LOG_LEVEL: 'silent' },
-    ...{ FREE_PER_MINUTE: '1000000', FREE_PER_DAY: '100000000' },
+    REDIS_URL: redis.url,
+    WORKERS: '2',
+    LOG_LEVEL: 'silent',
+    FREE_PER_MINUTE: '1000000',
+    FREE_PER_DAY: '100000000',
   });
   const client = await redis.connect();
   store = new AccountStore({ redis: client, now: Date.now, random: randomBytes, packs: [] });

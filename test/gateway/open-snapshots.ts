@@ -4,6 +4,10 @@ import { silentLog } from '../redis-server.ts';
 
 export const openSnapshots = (directory: string, more: Partial<StoreOptions> = {}): Promise<SnapshotStore> =>
   SnapshotStore.open({
-    ...{ directory, pollMs: 100_000_000, hotCacheMb: 16, queryTimeoutMs: 60_000, log: silentLog },
+    directory,
+    pollMs: 100_000_000,
+    hotCacheMb: 16,
+    queryTimeoutMs: 60_000,
+    log: silentLog,
     ...more,
   });

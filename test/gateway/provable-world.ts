@@ -23,7 +23,10 @@ const groups = {
       group.id === 'wb-sub-saharan-africa' ? { ...group, members: ['AFG', 'CIV', 'KEN', 'ZWE'] } : group,
     ),
     {
-      ...{ id: 'world', name: 'World', source: 'https://example.org/groups', as_of: '2026-01-01' },
+      id: 'world',
+      name: 'World',
+      source: 'https://example.org/groups',
+      as_of: '2026-01-01',
       members: COUNTRIES.map(({ iso3 }) => iso3).sort(),
     },
   ],
@@ -60,16 +63,23 @@ function built(id: string): StoredGroups {
   }));
   const made = groups.groups.map(({ id: group, members }) => {
     const read = members.map((iso3) => ({
-      ...{ iso3, hidden: null, figures: valuesOf(id, iso3), divisors: valuesOf(divisor, iso3) },
+      iso3,
+      hidden: null,
+      figures: valuesOf(id, iso3),
+      divisors: valuesOf(divisor, iso3),
     }));
     const found = groupFigures(aggregate, read, contained);
     const column = <Name extends keyof (typeof found)[number]>(name: Name) => found.map((one) => one[name]);
     return [
       group,
       {
-        ...{ year: column('year'), value: column('value'), members: column('members') },
-        ...{ counted: column('counted'), coverage: column('coverage') },
-        ...{ projected: column('projected'), reason: column('reason') },
+        year: column('year'),
+        value: column('value'),
+        members: column('members'),
+        counted: column('counted'),
+        coverage: column('coverage'),
+        projected: column('projected'),
+        reason: column('reason'),
       },
     ];
   });
@@ -77,7 +87,9 @@ function built(id: string): StoredGroups {
 }
 
 const published = {
-  ...{ indicators: INVENTED, added: { breaks: BREAKS }, editionGroups: groups },
+  indicators: INVENTED,
+  added: { breaks: BREAKS },
+  editionGroups: groups,
   groups: Object.fromEntries(Object.keys(DIVISORS).map((id) => [id, built(id)])),
 };
 /** In it, a measure and a scale were other ones. */
@@ -91,7 +103,10 @@ const overruled = INVENTED.map((one) =>
 export async function publishProvable(root: string): Promise<void> {
   await writeFixture(root, { id: OLDEST, generatedAt: '2026-11-18T02:00:00+00:00', indicators: INVENTED });
   await writeFixture(root, {
-    ...{ ...published, id: EARLIER, generatedAt: '2026-11-19T02:00:00+00:00', indicators: overruled },
+    ...published,
+    id: EARLIER,
+    generatedAt: '2026-11-19T02:00:00+00:00',
+    indicators: overruled,
   });
   await publishFixture(root, published);
 }

@@ -11,15 +11,20 @@ export interface PublicRoute {
 }
 
 const IN_PATHS: Record<string, string> = {
-  ...{ iso3: 'KEN', indicator: 'alpha.life_expectancy', indicator_id: 'alpha.life_expectancy' },
-  ...{ provider_id: 'alpha', edition_id: '20261120T020000Z-00000001' },
+  iso3: 'KEN',
+  indicator: 'alpha.life_expectancy',
+  indicator_id: 'alpha.life_expectancy',
+  provider_id: 'alpha',
+  edition_id: '20261120T020000Z-00000001',
 };
 type Kind = Omit<Partial<PublicRoute>, 'template' | 'path'>;
 
 const open = (template: string, query = '', kind: Kind = {}): PublicRoute => ({
   template,
   path: template.replaceAll(/\{(\w+)\}/g, (_, name: string) => IN_PATHS[name] ?? '') + query,
-  ...{ key: 'optional', price: 0, ...kind },
+  key: 'optional',
+  price: 0,
+  ...kind,
 });
 const keyed = (template: string, price: number, query = '', kind: Kind = {}): PublicRoute =>
   open(template, query, { key: 'required', price, ...kind });

@@ -25,10 +25,17 @@ const { key } = await service.account();
 
 /** Figures that are hard to print, with statuses in words and as a source wrote them. */
 const FLAGGED: FixtureIndicator = {
-  ...{ id: 'alpha.flagged', name: 'Flagged', unit: 'mm', topic: 'health' },
+  id: 'alpha.flagged',
+  name: 'Flagged',
+  unit: 'mm',
+  topic: 'health',
   rows: ['KEN', 'BRA'].flatMap((iso3) =>
     HARD_DOUBLES.map((value, at) => ({
-      ...{ iso3, year: 1990 + at, value: at === 3 ? null : value, projected: at > 7, ci_hi: value },
+      iso3,
+      year: 1990 + at,
+      value: at === 3 ? null : value,
+      projected: at > 7,
+      ci_hi: value,
       ...(at % 2 === 0 && {
         status: ['break, provisional', 'low reliability', 'author’s “guess”'][at % 3] ?? '',
       }),

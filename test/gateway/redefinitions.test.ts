@@ -91,15 +91,18 @@ test('claims on the figure in the unit of before are redefined, and every verdic
     redefined,
   });
   expect(await claim('atlas.cows,FRA,2001,52')).toMatchObject({
-    ...{ verdict: 'superseded', redefined },
+    verdict: 'superseded',
+    redefined,
     earlier: { value: 52, unit: 'thousands' },
   });
   expect(await claim('atlas.sheep,FRA,2000,5')).toMatchObject({
-    ...{ verdict: 'exact', earlier: null },
+    verdict: 'exact',
+    earlier: null,
     redefined: { edition: fourth, unit },
   });
   expect(await claim('globe.mules,FRA,2000,7')).toMatchObject({
-    ...{ indicator: 'globe.hinnies', verdict: 'redefined' },
+    indicator: 'globe.hinnies',
+    verdict: 'redefined',
     redefined: { edition: editions[5], unit: { old: 'head', new: 'pairs' } },
   });
   expect(await claim('atlas.goats,FRA,2000,7')).toMatchObject({ verdict: 'exact', redefined: null });

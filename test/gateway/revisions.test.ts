@@ -70,19 +70,41 @@ describe('revisions', () => {
     const [first, second, third, fourth] = story.served;
     const { json, headers } = await ask('/v1/revisions?indicator=atlas.cattle');
     const none = {
-      ...{ old_ci_lo: null, new_ci_lo: null, old_ci_hi: null, new_ci_hi: null },
-      ...{ old_status: null, new_status: null },
+      old_ci_lo: null,
+      new_ci_lo: null,
+      old_ci_hi: null,
+      new_ci_hi: null,
+      old_status: null,
+      new_status: null,
     };
     expect(json.data).toEqual([
       {
-        ...{ old_unit: 'head', new_unit: 'head' },
-        ...{ iso3: 'FRA', year: 2001, kind: 'changed', old_value: 52, new_value: 52.5, ...none },
-        ...{ old_projected: false, new_projected: false, old_edition: first, new_edition: second },
+        old_unit: 'head',
+        new_unit: 'head',
+        iso3: 'FRA',
+        year: 2001,
+        kind: 'changed',
+        old_value: 52,
+        new_value: 52.5,
+        ...none,
+        old_projected: false,
+        new_projected: false,
+        old_edition: first,
+        new_edition: second,
       },
       {
-        ...{ old_unit: 'head', new_unit: null },
-        ...{ iso3: 'FRA', year: 2002, kind: 'withdrawn', old_value: 53, new_value: null, ...none },
-        ...{ old_projected: false, new_projected: null, old_edition: first, new_edition: second },
+        old_unit: 'head',
+        new_unit: null,
+        iso3: 'FRA',
+        year: 2002,
+        kind: 'withdrawn',
+        old_value: 53,
+        new_value: null,
+        ...none,
+        old_projected: false,
+        new_projected: null,
+        old_edition: first,
+        new_edition: second,
       },
       expect.objectContaining({ year: 2002, kind: 'restored', old_edition: second, new_edition: third }),
       expect.objectContaining({ year: 2003, kind: 'added', new_value: 54 }),
@@ -155,12 +177,20 @@ test('the list of editions has all, newest first, with what they changed and whe
   expect(ids).toEqual([...story.served, story.rolledBack].sort().reverse());
   const byId = new Map(json.data.map((row: { id: string }) => [row.id, row]));
   expect(byId.get(story.rolledBack)).toMatchObject({
-    ...{ rolled_back: true, never_served: false, base: story.served[1] },
-    ...{ rolled_back_at: '2026-11-23T12:00:00+00:00', rollback_reason: 'A column was read twice.' },
+    rolled_back: true,
+    never_served: false,
+    base: story.served[1],
+    rolled_back_at: '2026-11-23T12:00:00+00:00',
+    rollback_reason: 'A column was read twice.',
   });
   expect(byId.get(story.served[1] ?? '')).toMatchObject({
-    ...{ rolled_back: false, never_served: false, backfilled: false, base: story.served[0] },
-    ...{ rolled_back_at: null, rollback_reason: null, withheld: [] },
+    rolled_back: false,
+    never_served: false,
+    backfilled: false,
+    base: story.served[0],
+    rolled_back_at: null,
+    rollback_reason: null,
+    withheld: [],
     changed: { atlas: { added: 1, withdrawn: 1, renamed: 0, revised: 2, redefined: 0 } },
   });
   expect(byId.get(story.served[0] ?? '')).toMatchObject({ base: null, changed: {} });
@@ -266,7 +296,9 @@ describe('the list of changes', () => {
     const [fifth, fourth, third, second, first] = data;
     expect(first).toMatchObject({ base: null, added: [], revised: [] });
     expect(second).toMatchObject({
-      ...{ added: ['atlas.lamas'], withdrawn: ['atlas.goats'], renamed: [] },
+      added: ['atlas.lamas'],
+      withdrawn: ['atlas.goats'],
+      renamed: [],
       revised: [{ indicator: 'atlas.cows', added: 0, changed: 1, withdrawn: 1, restored: 0 }],
     });
     expect(third).toMatchObject({ base: story.served[1], added: ['atlas.goats'], withdrawn: [] });

@@ -11,8 +11,14 @@ describe('/v1/search', () => {
   test('finds series by words, and says how well and why', async () => {
     const { data, meta } = await search('how long do people live');
     expect(data[0]).toMatchObject({
-      ...{ id: 'alpha.life_expectancy', name: 'Life expectancy', unit: 'years', provider: 'alpha' },
-      ...{ match: 'good', why: ['how long do people live'], concept: null, twins: [] },
+      id: 'alpha.life_expectancy',
+      name: 'Life expectancy',
+      unit: 'years',
+      provider: 'alpha',
+      match: 'good',
+      why: ['how long do people live'],
+      concept: null,
+      twins: [],
     });
     expect(meta).toMatchObject({
       q: 'how long do people live',

@@ -143,7 +143,14 @@ async function start(options: ServiceOptions = {}) {
     await rm(temporary, { recursive: true, force: true });
   };
   return {
-    ...{ url, port, redis, client, accounts, snapshots, metering, metrics },
+    url,
+    port,
+    redis,
+    client,
+    accounts,
+    snapshots,
+    metering,
+    metrics,
     /** Of the published snapshots. */
     directory,
     /** The clock of the service. */

@@ -126,10 +126,15 @@ export function revisionsOf(id: string, { served: { line }, aliases }: Today, af
       const came = had.value !== null ? 'changed' : gone.has(key) ? 'restored' : 'added';
       if (has.value === null) gone.add(key);
       const row = {
-        ...{ iso3: key.slice(0, 3), year: Number(key.slice(4)) },
+        iso3: key.slice(0, 3),
+        year: Number(key.slice(4)),
         kind: has.value === null ? 'withdrawn' : came,
-        ...{ old_value: had.value, new_value: has.value, old_unit: had.unit, new_unit: has.unit },
-        ...{ old_edition: before.id, new_edition: edition.id },
+        old_value: had.value,
+        new_value: has.value,
+        old_unit: had.unit,
+        new_unit: has.unit,
+        old_edition: before.id,
+        new_edition: edition.id,
       };
       return at > after ? [{ key, at, row }] : [];
     });
@@ -185,7 +190,10 @@ export function verdictOn(claim: string, id: string, key: string, today: Today) 
   const last = served.line.findLastIndex((_, at) => isRight(fitOf(claim, figureAt(at)?.figures.get(key))));
   const [then, edition, next] = [figureAt(last), served.line[last]?.id, served.line[last + 1]?.id];
   const earlier = then && {
-    ...{ edition, superseded_by: next, unit: then.unit, value: then.figures.get(key) },
+    edition,
+    superseded_by: next,
+    unit: then.unit,
+    value: then.figures.get(key),
   };
   if (value === undefined) return { verdict: 'no_data', earlier, ...about };
   const verdict = earlier && (earlier.unit === now.unit ? 'superseded' : 'redefined');

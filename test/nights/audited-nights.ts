@@ -129,7 +129,9 @@ export class AuditedNights {
     if (killBefore === '') await world.build({ now });
     else await runBuild(world, 'build', { before: killBefore });
     const built = {
-      ...{ content: this.#content(), aliases: this.#aliases(), disabled: new Set(this.disabled) },
+      content: this.#content(),
+      aliases: this.#aliases(),
+      disabled: new Set(this.disabled),
       line: this.#served?.line ?? [],
     };
     const { editions } = await world.snapshots.log();

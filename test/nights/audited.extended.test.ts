@@ -111,7 +111,8 @@ class Audit {
         return { edition, added, withdrawn, renamed, redefined, revised: Object.fromEntries(counted) };
       });
       const expected = today.served.line.slice(after + 1).map((edition) => ({
-        ...{ edition: edition.id, ...changesOf(edition, today) },
+        edition: edition.id,
+        ...changesOf(edition, today),
       }));
       this.#expect(path, answered, expected.toReversed());
     }
@@ -187,7 +188,8 @@ class Audit {
         const answered = { verdict, earlier, redefined, unit, value, indicator, edition };
         const expected = {
           ...verdictOn(text, id, key, today),
-          ...{ indicator: id, edition: today.served.id },
+          indicator: id,
+          edition: today.served.id,
         };
         this.#expect(`claim ${name} ${key} ${text}`, answered, expected);
       }
@@ -257,7 +259,8 @@ test('ten nights are answered as the pages say', async () => {
     series.set(slug, { name: `The ${slug}`, unit: 'head', description: null, figures: figures() });
   await nights.pass();
   await using service = await Service.start({
-    ...{ snapshots: world.settings.SNAPSHOT_DIR, settings: { SNAPSHOT_POLL_MS: '100000000' } },
+    snapshots: world.settings.SNAPSHOT_DIR,
+    settings: { SNAPSHOT_POLL_MS: '100000000' },
   });
   const audit = new Audit(nights, service, await service.account({ credits: 1e12 }));
   const night = async (killBefore = ''): Promise<AuditedEdition> => {

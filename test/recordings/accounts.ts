@@ -29,7 +29,9 @@ export async function recordAccounts(recorder: Recorder): Promise<void> {
   await using harness = await startAccountPages({
     settings: {
       ...stripeSettings(stripe),
-      ...{ FREE_GRANT: '5', WEBHOOK_PRIVATE_TARGETS: 'true', CONTACT_EMAIL: 'help@almanac.example' },
+      FREE_GRANT: '5',
+      WEBHOOK_PRIVATE_TARGETS: 'true',
+      CONTACT_EMAIL: 'help@almanac.example',
       INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
       INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000',
     },
@@ -80,15 +82,20 @@ class Walk {
 
   area(visitor: Customer['visitor'], more: Record<string, string> = {}): Area {
     const typed = {
-      ...{
-        password: PASSWORD,
-        label: 'typed <i>label</i>',
-        limit: '100',
-        ranges: '203.0.113.0/24',
-        email: GUEST,
-      },
-      ...{ name: 'Typed <b>name</b>', address: '1 Street\nTown', country: 'DE', low_at: '500', above: '200' },
-      ...{ role: 'developer', expires: '2027-01-31', payment: 'invoice', ...more },
+      password: PASSWORD,
+      label: 'typed <i>label</i>',
+      limit: '100',
+      ranges: '203.0.113.0/24',
+      email: GUEST,
+      name: 'Typed <b>name</b>',
+      address: '1 Street\nTown',
+      country: 'DE',
+      low_at: '500',
+      above: '200',
+      role: 'developer',
+      expires: '2027-01-31',
+      payment: 'invoice',
+      ...more,
     };
     const { url } = this.harness;
     return { visitor, url, root: '/account', typed: () => typed, left: LEFT, settle: this.settle };

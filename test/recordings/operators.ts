@@ -71,21 +71,17 @@ export async function recordOperators(recorder: Recorder): Promise<void> {
 
 function areaOf({ url, clock }: AdminService, visitor: Visitor): Area {
   const typed = {
-    ...{
-      reason: 'because <b>so</b>',
-      note: 'a note',
-      delta: '7',
-      email: 'ann@example.org',
-      role: 'operator',
-      name: 'Typed <b>name</b>',
-    },
-    ...{
-      description: 'Typed.',
-      unit: 'typed',
-      licence: 'CC BY 4.0',
-      licence_url: 'https://example.org/',
-      attribution: 'Typed',
-    },
+    reason: 'because <b>so</b>',
+    note: 'a note',
+    delta: '7',
+    email: 'ann@example.org',
+    role: 'operator',
+    name: 'Typed <b>name</b>',
+    description: 'Typed.',
+    unit: 'typed',
+    licence: 'CC BY 4.0',
+    licence_url: 'https://example.org/',
+    attribution: 'Typed',
   };
   const settle = async (): Promise<void> => {
     clock.ms += SECOND_MS;

@@ -21,17 +21,35 @@ const about = {
   contact: 'help@almanac.example',
 };
 const key = {
-  ...{ key_id: '0123456789ab', label: 'notebook', last4: 'wxyz', reason: '' },
+  key_id: '0123456789ab',
+  label: 'notebook',
+  last4: 'wxyz',
+  reason: '',
   ...({ state: 'active', expires_at_ms: null } as const),
 };
 const connection = {
-  ...{ connection_id: 'con_1', person_id: 'per_1', client_name: 'Claude', host: 'claude.ai' },
-  ...{ monthly_limit: 1_000, expires_at_ms: 0, ended_because: 'person' },
+  connection_id: 'con_1',
+  person_id: 'per_1',
+  client_name: 'Claude',
+  host: 'claude.ai',
+  monthly_limit: 1_000,
+  expires_at_ms: 0,
+  ended_because: 'person',
 };
 const order: OrderRecord = {
-  ...{ order_id: 'ord_1', account_id: 'acc_1', state: 'pending', pack_id: 'starter', pack_name: 'Starter' },
-  ...{ credits: 10_000, price_minor: 900, currency: 'EUR', payment: 'invoice', by: '' },
-  ...{ created_at_ms: 0, moved_at_ms: 0, shortfall: 0 },
+  order_id: 'ord_1',
+  account_id: 'acc_1',
+  state: 'pending',
+  pack_id: 'starter',
+  pack_name: 'Starter',
+  credits: 10_000,
+  price_minor: 900,
+  currency: 'EUR',
+  payment: 'invoice',
+  by: '',
+  created_at_ms: 0,
+  moved_at_ms: 0,
+  shortfall: 0,
 };
 
 const ASKED = 'the address that was entered';
@@ -175,7 +193,8 @@ export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
   indicatorsChanged: [
     known(
       alerts.indicatorsChanged(TO, LINK, {
-        ...{ edition: '(snapshot)', published_at: '2026-11-23T02:00:00Z' },
+        edition: '(snapshot)',
+        published_at: '2026-11-23T02:00:00Z',
         changed: [{ indicator: '(id)', change: 'withdrawn' }],
       }),
       'a new snapshot revises, renames or withdraws indicators used in the last 30 days',

@@ -30,7 +30,8 @@ export function installed(): Installed[] {
     .map(([path, locked]): Installed => {
       const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
       return {
-        ...{ name, version: locked.version },
+        name,
+        version: locked.version,
         licence: locked.license ?? LICENCE_IN_FILE[`${name}@${locked.version}`] ?? 'unknown',
         inProduction: locked.dev !== true,
         hasInstallScript: locked.hasInstallScript === true,

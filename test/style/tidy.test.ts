@@ -45,6 +45,7 @@ describe('marks', () => {
     ['tests left out', new RegExp(`\\b(it|test|describe)\\.(${'ski'}p|${'onl'}y|${'tod'}o)\\(`)],
     ['silenced type checks', new RegExp(`@ts-${'(ignore|nocheck|expect-error)'}`)],
     ['machine paths', new RegExp(`['"\`(\\s]/(${'wo'}rk|home|root)/`)],
+    ['literals spread into an object to save lines', /^\s*\.\.\.\{/],
     ['registry hosts', new RegExp(`registry\\.${'npm'}js|${'pypi'}\\.org`)],
   ];
   it.each(forbidden)('has no %s', (_name, pattern) => {

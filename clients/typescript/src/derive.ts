@@ -65,7 +65,10 @@ export function derive(
 const toHistory = (rows: readonly GivenRow[], breaks: readonly number[]): History => ({
   years: rows.map(({ year }) => year),
   figures: rows.map(({ value, reason = null, status = null, projected = false }) => ({
-    ...{ value, reason, status, projected },
+    value,
+    reason,
+    status,
+    projected,
   })),
   breaks,
 });

@@ -160,7 +160,9 @@ export class Table<Row, Meta = unknown> extends Sourced implements Iterable<Row>
     );
     const cost = price === null ? '' : `, ${price} credits`;
     return {
-      ...{ columns, rows, heading: series.slice(0, SHOWN_SERIES).map(named) },
+      columns,
+      rows,
+      heading: series.slice(0, SHOWN_SERIES).map(named),
       footing: [
         ...(length > SHOWN_ROWS ? [`… ${length - SHOWN_ROWS} more rows`] : []),
         `${length} rows, snapshot ${edition}${cost}`,

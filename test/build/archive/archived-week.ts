@@ -120,7 +120,14 @@ export async function createArchivedWeek(redis: RedisClient): Promise<ArchivedWe
       await rm(archiveDir, { recursive: true, force: true });
       await cp(saved, archiveDir, { recursive: true });
     },
-    ...{ world, ids, orders, ledgers, fields, archiveDir, night, reconcile },
+    world,
+    ids,
+    orders,
+    ledgers,
+    fields,
+    archiveDir,
+    night,
+    reconcile,
     ...openReaders(),
     discrepancies: async () => (await reconcile()).discrepancies,
     stop,

@@ -80,7 +80,9 @@ export function describeArchiveProperties(
         return runArchive({ redis, settings, now, log: silentLog, partEntries, onStep });
       };
       return {
-        ...{ world, archive, now },
+        world,
+        archive,
+        now,
         archiveDir: join(dir, 'archive'),
         workDir: join(dir, 'work'),
         oracle: new ArchiveOracle(redis, join(dir, 'archive')),

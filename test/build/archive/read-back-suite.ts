@@ -44,7 +44,9 @@ async function open() {
   const options = { redis, now, random: seededRandom(dir), packs: PACKS, log: silentLog, archive };
   const reconciler = new Reconciler({ redis, now, archiveDir, workDir: join(dir, 'work') }, silentLog);
   return {
-    ...{ world, archive, archiveDir },
+    world,
+    archive,
+    archiveDir,
     oracle: new ArchiveOracle(redis, archiveDir),
     store: new AccountStore(options),
     audit: new AuditLog(redis, now, archive),
@@ -74,7 +76,10 @@ async function reverseDebit(
   const debit_id = `debit-${request_id}`;
   const now = (): number => clock.ms;
   const metering = new RedisMetering({
-    ...{ redis, settings: UNLIMITED, now, log: silentLog },
+    redis,
+    settings: UNLIMITED,
+    now,
+    log: silentLog,
     debitId: () => debit_id,
   });
   const indicators = ['alpha.life_expectancy', 'a.b', 'c.d', 'e.f'];

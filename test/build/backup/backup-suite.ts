@@ -129,7 +129,12 @@ export function describeBackup(name: string, start: Start): void {
       const snapshots = await openSnapshots(SNAPSHOT_DIR);
       const { metering } = createWorld(redis, UNLIMITED);
       const app = buildApp({
-        ...{ settings, metering, snapshots, now, log: silentLog, randomId: () => 'r' },
+        settings,
+        metering,
+        snapshots,
+        now,
+        log: silentLog,
+        randomId: () => 'r',
         metrics: createMetrics({ snapshots, metering, now }),
         loadShedder: new LoadShedder(LOAD_LIMITS, silentLog),
       });

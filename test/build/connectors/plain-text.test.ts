@@ -64,7 +64,9 @@ describe('toSlug', () => {
 describe('a citation', () => {
   it('that is short is a name', () => {
     expect(citedSource(' UN <b>Statistics</b> ', 'https://un.example/')).toEqual({
-      ...{ name: 'UN Statistics', url: 'https://un.example/', note: null },
+      name: 'UN Statistics',
+      url: 'https://un.example/',
+      note: null,
     });
     expect(citedSource('', null)).toEqual({ name: null, url: null, note: null });
   });

@@ -130,14 +130,17 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
     // Names in these older sets that OWID has since changed.
     const codes = new Map<string, string>(
       Object.entries({
-        ...{ Swaziland: 'SWZ', Macedonia: 'MKD', 'Czech Republic': 'CZE', "Cote d'Ivoire": 'CIV' },
-        ...{ 'Democratic Republic of Congo': 'COD', Timor: 'TLS', 'Faeroe Islands': 'FRO' },
-        ...{
-          'Cape Verde': 'CPV',
-          'Micronesia (country)': 'FSM',
-          'Palestinian territory': 'PSE',
-          Curacao: 'CUW',
-        },
+        Swaziland: 'SWZ',
+        Macedonia: 'MKD',
+        'Czech Republic': 'CZE',
+        "Cote d'Ivoire": 'CIV',
+        'Democratic Republic of Congo': 'COD',
+        Timor: 'TLS',
+        'Faeroe Islands': 'FRO',
+        'Cape Verde': 'CPV',
+        'Micronesia (country)': 'FSM',
+        'Palestinian territory': 'PSE',
+        Curacao: 'CUW',
       }),
     );
     for (const name of await readdir(join(mirror, 'owid', 'grapher'))) {

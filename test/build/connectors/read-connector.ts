@@ -85,8 +85,11 @@ export async function readAll<Settings>(
   upstream: Upstream,
 ): Promise<ReadProvider> {
   const result: ReadProvider = {
-    ...{ series: new Map(), failed: new Map(), files: new Map() },
-    ...{ vintage: null, plan: null },
+    series: new Map(),
+    failed: new Map(),
+    files: new Map(),
+    vintage: null,
+    plan: null,
   };
   const requested = new Set<string>();
   const context = contextFor(connector, settings, noting(upstream, requested));

@@ -43,18 +43,23 @@ const points = (path: string, name: string) => ({
   schema: { fields: ['geo', 'time', name].map((one) => ({ name: one })), primaryKey: ['geo', 'time'] },
 });
 const odataRow = (sex: string, year: number, value: number) => ({
-  ...{ IndicatorCode: 'LIFE', SpatialDimType: 'COUNTRY', SpatialDim: 'NOR', TimeDim: year },
-  ...{
-    Dim1Type: 'SEX',
-    Dim1: `SEX_${sex}`,
-    NumericValue: value,
-    Value: String(value),
-    Low: null,
-    High: null,
-  },
+  IndicatorCode: 'LIFE',
+  SpatialDimType: 'COUNTRY',
+  SpatialDim: 'NOR',
+  TimeDim: year,
+  Dim1Type: 'SEX',
+  Dim1: `SEX_${sex}`,
+  NumericValue: value,
+  Value: String(value),
+  Low: null,
+  High: null,
 });
 const bankRow = (year: string, value: number) => ({
-  ...{ indicator: { id: 'A.X' }, country: { id: 'NO' }, countryiso3code: 'NOR', date: year, value },
+  indicator: { id: 'A.X' },
+  country: { id: 'NO' },
+  countryiso3code: 'NOR',
+  date: year,
+  value,
 });
 const bankPage = (page: number) =>
   `country/all/indicator/A.X?format=json&source=2&per_page=20000&page=${page}`;
@@ -142,7 +147,8 @@ const SAMPLES: Sample[] = [
     connector: 'who-gho',
     about: 'exports, without the list of names',
     settings: {
-      ...{ format: 'csv', indicators: ['LIFE', 'MORT'] },
+      format: 'csv',
+      indicators: ['LIFE', 'MORT'],
       names: { path: 'names.csv', code: 'code', name: 'name' },
     },
     files: {
@@ -228,8 +234,11 @@ function keptRows({ series, failed }: ReadProvider, slug: string): string {
 }
 
 const NOTHING: ReadProvider = {
-  ...{ series: new Map(), failed: new Map(), files: new Map() },
-  ...{ vintage: null, plan: null },
+  series: new Map(),
+  failed: new Map(),
+  files: new Map(),
+  vintage: null,
+  plan: null,
 };
 
 /** The series whose rows differ, those that cannot be read included. */

@@ -44,7 +44,11 @@ describe('Frictionless packages', () => {
     const table = Buffer.from('Quelle: Amt\nland;jahr;wert\nC\xf4te d\x92Ivoire;2020;1,5\n', 'latin1');
     const source = {
       packages: ['werte.csv'],
-      ...{ encoding: 'windows-1252', skip_lines: 1, decimal_comma: true, place: ['land'], year: 'jahr' },
+      encoding: 'windows-1252',
+      skip_lines: 1,
+      decimal_comma: true,
+      place: ['land'],
+      year: 'jahr',
     };
     expect(await readShort(frictionless, source, { 'werte.csv': table })).toEqual({
       werte: 'Côte d’Ivoire 2020 1.5',

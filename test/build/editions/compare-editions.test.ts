@@ -61,9 +61,19 @@ describe('the revisions of an edition', () => {
     expect(changes?.revised['a.x']).toMatchObject({ added: 2, changed: 4, withdrawn: 2, restored: 0 });
     expect(await editions.columns(1, 'a.x')).toEqual(EDITION_REVISION_COLUMNS);
     expect((await editions.revisions(1, 'a.x'))[0]).toEqual({
-      ...{ iso3: 'DEU', year: 2000, kind: 'changed', old_value: 1, new_value: 1.5 },
-      ...{ old_ci_lo: null, new_ci_lo: null, old_ci_hi: null, new_ci_hi: null },
-      ...{ old_status: null, new_status: null, old_projected: false, new_projected: false },
+      iso3: 'DEU',
+      year: 2000,
+      kind: 'changed',
+      old_value: 1,
+      new_value: 1.5,
+      old_ci_lo: null,
+      new_ci_lo: null,
+      old_ci_hi: null,
+      new_ci_hi: null,
+      old_status: null,
+      new_status: null,
+      old_projected: false,
+      new_projected: false,
     });
     const withdrawn = (await editions.revisions(1, 'a.x')).find(({ year }) => year === 2006);
     expect(withdrawn).toMatchObject({ old_value: 6, new_value: null, new_status: null, new_projected: null });

@@ -28,7 +28,12 @@ export type Edition = Map<string, Series>;
 export type Renames = Map<string, string>;
 
 export const figure = (value: number | null, more: Partial<Figure> = {}): Figure => ({
-  ...{ value, ci_lo: null, ci_hi: null, status: null, projected: false, rank: null },
+  value,
+  ci_lo: null,
+  ci_hi: null,
+  status: null,
+  projected: false,
+  rank: null,
   ...more,
 });
 

@@ -27,9 +27,13 @@ import {
 
 /** Groups with the same members at the World Bank. */
 const COMPARED: Record<string, string> = {
-  ...{ WLD: 'world', ECS: 'wb-europe-central-asia' },
-  ...{ LCN: 'wb-latin-america-caribbean', NAC: 'wb-north-america', SSF: 'wb-sub-saharan-africa' },
-  ...{ EUU: 'eu', OED: 'oecd' },
+  WLD: 'world',
+  ECS: 'wb-europe-central-asia',
+  LCN: 'wb-latin-america-caribbean',
+  NAC: 'wb-north-america',
+  SSF: 'wb-sub-saharan-africa',
+  EUU: 'eu',
+  OED: 'oecd',
 };
 /** With values out of bounds, which are left out. */
 const BOUNDED = ['FM.LBL.BMNY.GD.ZS', 'GC.DOD.TOTL.GD.ZS', 'TX.VAL.FUEL.ZS.UN', 'TX.VAL.MMTL.ZS.UN'].map(

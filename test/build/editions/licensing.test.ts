@@ -8,9 +8,15 @@ import type { CatalogueEntry, NamedSource } from '../../../data/schema/lake.ts';
 import { plainEntry } from '../world.ts';
 
 const collector = (id: string, redistributable: Collector['redistributable']): Collector => ({
-  ...{ id, name: `The ${id} office`, names: [id], urls: [`${id}.example`], redistributable },
-  ...{ licence: `Terms of ${id}`, licence_url: `https://${id}.example/terms` },
-  ...{ reason: `As ${id} says.`, looked_up: '2026-11-22' },
+  id,
+  name: `The ${id} office`,
+  names: [id],
+  urls: [`${id}.example`],
+  redistributable,
+  licence: `Terms of ${id}`,
+  licence_url: `https://${id}.example/terms`,
+  reason: `As ${id} says.`,
+  looked_up: '2026-11-22',
 });
 const COLLECTORS = createCollectors([
   collector('open', 'yes'),
@@ -18,10 +24,16 @@ const COLLECTORS = createCollectors([
   collector('closed', 'no'),
 ]);
 const PROVIDER = providerDefinition.parse({
-  ...{ id: 'atlas', name: 'The Atlas', licence: 'CC BY 4.0' },
-  ...{ licence_url: 'https://creativecommons.org/licenses/by/4.0/', attribution: 'Atlas material, CC-BY' },
-  ...{ redistributable: true, access_tier: 'open', connector: 'ddf', origin: 'https://atlas.example/' },
-  ...{ default_topic: 'economy' },
+  id: 'atlas',
+  name: 'The Atlas',
+  licence: 'CC BY 4.0',
+  licence_url: 'https://creativecommons.org/licenses/by/4.0/',
+  attribution: 'Atlas material, CC-BY',
+  redistributable: true,
+  access_tier: 'open',
+  connector: 'ddf',
+  origin: 'https://atlas.example/',
+  default_topic: 'economy',
 });
 
 const named = (name: string | null, url: string | null = null): NamedSource => ({ name, url, note: null });
@@ -37,7 +49,9 @@ describe('the terms of a series', () => {
   ])('of a source "%s"', (source, redistributable, access_tier, licence) => {
     expect(terms({ source })).toMatchObject({ redistributable, access_tier, licence });
     expect(terms({ source_url: `https://www.${source}.example/x` })).toMatchObject({
-      ...{ redistributable, access_tier, licence },
+      redistributable,
+      access_tier,
+      licence,
     });
   });
 
@@ -87,12 +101,20 @@ describe('the terms of a series', () => {
     const { sources } = terms({ sources: [named('shown'), named('somebody')] });
     expect(sources).toEqual([
       {
-        ...{ name: 'shown', url: null, note: null, licence: 'Terms of shown' },
-        ...{ licence_url: 'https://shown.example/terms', licence_reason: 'As shown says.' },
+        name: 'shown',
+        url: null,
+        note: null,
+        licence: 'Terms of shown',
+        licence_url: 'https://shown.example/terms',
+        licence_reason: 'As shown says.',
       },
       {
-        ...{ name: 'somebody', url: null, note: null, licence: 'Terms of shown' },
-        ...{ licence_url: 'https://shown.example/terms', licence_reason: 'The licence of The Atlas.' },
+        name: 'somebody',
+        url: null,
+        note: null,
+        licence: 'Terms of shown',
+        licence_url: 'https://shown.example/terms',
+        licence_reason: 'The licence of The Atlas.',
       },
     ]);
   });

@@ -22,7 +22,9 @@ interface Label {
 const PUBLISHED: Record<string, Label> = {
   'world-bank.SP.POP.TOTL': { name: 'Population, total', unit: 'people', stated: 'Sum' },
   'world-bank.NY.GDP.MKTP.CD': {
-    ...{ name: 'GDP (current US$)', unit: 'current US$', stated: 'Gap-filled total' },
+    name: 'GDP (current US$)',
+    unit: 'current US$',
+    stated: 'Gap-filled total',
   },
   'imf.lp': { name: 'Population', unit: 'millions of persons', latest: 2018 },
   'imf.ngdpd': { name: 'GDP, current prices', unit: 'billions of US dollars', latest: 2018 },
@@ -35,8 +37,17 @@ function recordOf(
 ): IndicatorRecord {
   const credit = { licence: 'CC0', licence_url: null, attribution: 'us' };
   return {
-    ...{ id, name, description: null, unit, topic: 'economy', higher_is_better: null, preferred: false },
-    ...{ featured: false, access_tier: tier, no_rank: false, ...credit },
+    id,
+    name,
+    description: null,
+    unit,
+    topic: 'economy',
+    higher_is_better: null,
+    preferred: false,
+    featured: false,
+    access_tier: tier,
+    no_rank: false,
+    ...credit,
     provider: { id: id.slice(0, id.indexOf('.')), name: 'P', ...credit },
     coverage: { n_countries: countries, yr_min: 1960, yr_max: latest, latest_year: latest },
   };
@@ -50,8 +61,15 @@ function measure(labels: Record<string, Label>, tables = curated, withheld = new
   const indicators = all.map(([id, { stated }]) => ({
     id,
     upstream: {
-      ...{ slug: id, name: id, description: null, unit: null, source: null, source_url: null, tags: [] },
-      ...{ licence: null, ...(stated !== undefined && { aggregation: stated }) },
+      slug: id,
+      name: id,
+      description: null,
+      unit: null,
+      source: null,
+      source_url: null,
+      tags: [],
+      licence: null,
+      ...(stated !== undefined && { aggregation: stated }),
     },
   }));
   return measureSeries(
@@ -86,7 +104,9 @@ describe('what a series measures', () => {
     ['Forbidden by the constitution', '1=yes; 0=no', 'other', 'none'],
   ])('is read from name and unit: %s, %s', (name, unit, expected, aggregate) => {
     expect(one('owid.series', { name, unit })).toMatchObject({
-      ...{ measure: expected, aggregate, decided_by: 'rule' },
+      measure: expected,
+      aggregate,
+      decided_by: 'rule',
     });
   });
 
@@ -111,7 +131,8 @@ describe('what a series measures', () => {
     ]);
     const literacy = { name: 'Literacy (% of adults)', unit: '% of adults' };
     expect(one('owid.series', { ...literacy, stated: 'Weighted average' })).toMatchObject({
-      ...{ aggregate: 'none', decided_by: 'provider' },
+      aggregate: 'none',
+      decided_by: 'provider',
     });
     const own = { name: 'Bird species', unit: 'species', stated: 'Sum' };
     expect(one('world-bank.EN.BIR.THRD.NO', own)).toMatchObject({ aggregate: 'none', decided_by: 'row' });
@@ -126,7 +147,8 @@ describe('what a series measures', () => {
     );
     expect(one('owid.access', rate)?.weight).toBe('world-bank.SP.POP.TOTL');
     expect(one('imf.deaths', { unit: 'deaths', latest: 2018 })).toMatchObject({
-      ...{ population: 'imf.lp', weight: null },
+      population: 'imf.lp',
+      weight: null,
     });
   });
 

@@ -36,8 +36,12 @@ const decided = (more: Partial<OperatorDecisions>) => async (): Promise<Operator
 });
 const provider = (enabled: boolean): ProviderDecision => ({ enabled, reason: 'They asked.', ...WHO });
 const publish = (tier: 'open' | 'display'): LicenceDecision => ({
-  ...{ publish: tier, licence: 'Letter of 1 May', licence_url: null, attribution: 'IHME, by letter' },
-  ...{ reason: 'They wrote so.', ...WHO },
+  publish: tier,
+  licence: 'Letter of 1 May',
+  licence_url: null,
+  attribution: 'IHME, by letter',
+  reason: 'They wrote so.',
+  ...WHO,
 });
 const refused: LicenceDecision = { publish: 'withhold', reason: 'They said no.', ...WHO };
 const licences = (decision: LicenceDecision) => decided({ licences: new Map([['atlas.lent', decision]]) });
@@ -90,12 +94,10 @@ describe('a series that is withheld for its licence', () => {
       expect(await ids()).toEqual(['atlas.one', 'globe.other']);
       await world.build({ decisions: licences(publish(tier)) });
       expect((await published()).find(({ id }) => id === 'atlas.lent')).toMatchObject({
-        ...{
-          licence: 'Letter of 1 May',
-          licence_url: null,
-          access_tier: tier,
-          attribution: 'IHME, by letter',
-        },
+        licence: 'Letter of 1 May',
+        licence_url: null,
+        access_tier: tier,
+        attribution: 'IHME, by letter',
       });
     },
   );
@@ -133,8 +135,14 @@ describe('a series that is withheld for its licence', () => {
 
 describe('a finding that an operator decided', () => {
   const row: QualityDecision = {
-    ...{ kind: 'twin_disagreement', subject: 'globe.other', other: 'atlas.one', extent: 3 },
-    ...{ decision: 'withhold', by: 'ann@example.org', on: '2026-11-21', reason: 'Not to be trusted.' },
+    kind: 'twin_disagreement',
+    subject: 'globe.other',
+    other: 'atlas.one',
+    extent: 3,
+    decision: 'withhold',
+    by: 'ann@example.org',
+    on: '2026-11-21',
+    reason: 'Not to be trusted.',
   };
 
   it('is obeyed like a row of the curated table', async () => {

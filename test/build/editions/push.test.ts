@@ -253,7 +253,9 @@ describe('the URL of a bucket', () => {
       prefix: 'a/b/',
     });
     expect(parseBucketUrl('http://127.0.0.1:9000/almanac/a')).toEqual({
-      ...{ endpoint: 'http://127.0.0.1:9000', bucket: 'almanac', prefix: 'a/' },
+      endpoint: 'http://127.0.0.1:9000',
+      bucket: 'almanac',
+      prefix: 'a/',
     });
   });
 

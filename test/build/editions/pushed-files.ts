@@ -22,10 +22,14 @@ export async function filesOf(root: string): Promise<Map<string, string>> {
 export function followInto(directory: string, url: string, publicKey: string) {
   const client = new OriginClient({ url });
   const follower = new OriginFollower({
-    ...{ directory, client, keys: [parseKey(publicKey)], pollMs: 60_000 },
+    directory,
+    client,
+    keys: [parseKey(publicKey)],
+    pollMs: 60_000,
     fetcher: new ObjectFetcher({ directory, client, now: Date.now }),
     cache: new ObjectCache({ directory, most_bytes: 1e9, now: Date.now }),
-    ...{ log: pino({ level: 'silent' }), onPublish: async () => {} },
+    log: pino({ level: 'silent' }),
+    onPublish: async () => {},
   });
   return { client, follower };
 }

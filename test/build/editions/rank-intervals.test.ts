@@ -132,7 +132,8 @@ const anyFigures = fc
   .map((all) =>
     all.map(
       ({ iso3, year, value, below, above }): Figure => ({
-        ...{ iso3, year },
+        iso3,
+        year,
         value: value === null ? null : value + 0,
         low: below === null ? null : (value ?? 0) - below,
         high: above === null ? null : (value ?? 0) + above,
@@ -239,7 +240,10 @@ describe('rank intervals', () => {
             return {
               ...rest,
               figures: figures.map(({ value, low, high, ...one }) => ({
-                ...{ ...one, value: scaled(value), low: scaled(low), high: scaled(high) },
+                ...one,
+                value: scaled(value),
+                low: scaled(low),
+                high: scaled(high),
               })),
             };
           };

@@ -130,7 +130,8 @@ describe('gc killed at any moment', () => {
     const { VAR_DIR, CURATED_DIR } = world.settings;
     const env = { VAR_DIR, CURATED_DIR, LOG_LEVEL: 'silent', SNAPSHOT_KEEP: '1' };
     const child = spawn(process.execPath, [MAIN, 'gc', '--yes'], {
-      ...{ env, stdio: ['ignore', 'ignore', 'inherit'] },
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
     });
     let hasEnded = false;
     const closed = once(child, 'close').then(() => {

@@ -172,7 +172,11 @@ it('count rows by status, and fail for single series only', async () => {
   const common = { lake: '', lakeRows: 4, projectedFrom: 9999 };
   const record = { higher_is_better: null, no_rank: false, topic: 'economy' };
   const indicators = ['one', 'two'].map((slug, number) => ({
-    ...{ ...common, id: `atlas.${slug}`, slug, number, record },
+    ...common,
+    id: `atlas.${slug}`,
+    slug,
+    number,
+    record,
   })) as PlannedIndicator[];
   const duck = await DuckSession.open({ scratch: join(world.directory, 'scratch') });
   await prepareTables(duck, ['FRA'], indicators);

@@ -94,7 +94,9 @@ export async function startFakeUpstream(routes: readonly Route[]): Promise<FakeU
   });
   const listening = await listen(server);
   return {
-    ...{ ...listening, url: `${listening.url}/`, requests },
+    ...listening,
+    url: `${listening.url}/`,
+    requests,
     fail(fault) {
       const laid = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
       faults.push(laid);

@@ -7,7 +7,10 @@ import type { FileRow } from './expected-rows.ts';
 import { textInZip } from './zip.ts';
 
 const cell = (place = '', year = '', value = ''): FileRow => ({
-  ...{ place, year, low: null, high: null },
+  place,
+  year,
+  low: null,
+  high: null,
   value: value === '' ? null : Number(value),
 });
 

@@ -48,7 +48,8 @@ const byColumn = (header: string, table: Table): string => {
 const byYear = (table: Table, slug: string, place: string): string[] =>
   YEARS.map((year) => cell(table, slug, place, year));
 const frictionless = (source: object, write: Layout['write']): Layout => ({
-  ...{ connector: 'frictionless', source: { place: ['iso3'], ...source } },
+  connector: 'frictionless',
+  source: { place: ['iso3'], ...source },
   write,
 });
 /** A table with a column per series. */
@@ -290,7 +291,11 @@ describe('in lake and snapshot', () => {
 
   it('they are no rows, so that nobody pays for them, and the run counts them', async () => {
     expect(await night()).toMatchObject({
-      ...{ status: 'succeeded', rows_read: 220, rows_written: 61, empty_cells: 159, countries: 7 },
+      status: 'succeeded',
+      rows_read: 220,
+      rows_written: 61,
+      empty_cells: 159,
+      countries: 7,
       rejects: {},
     });
     await world.build();

@@ -31,7 +31,11 @@ export interface LakeRow {
 export type Rows = Map<string, LakeRow>;
 
 export const figure = (value: number | null, more: Partial<LakeRow> = {}): LakeRow => ({
-  ...{ value, ci_lo: null, ci_hi: null, projected: null, status: null },
+  value,
+  ci_lo: null,
+  ci_hi: null,
+  projected: null,
+  status: null,
   ...more,
 });
 

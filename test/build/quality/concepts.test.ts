@@ -78,7 +78,8 @@ it.each<[string, { published: string[]; withheld?: string[] }, [string | null, n
   async (_, { published, withheld }, expected) => {
     const members = [member('p.a'), member('q.a'), member('r.a')];
     const found = await findIn(check, Object.fromEntries(published.map((id) => [id, label])), {
-      ...{ curated: { ...curated, concepts: new Concepts(members) }, withheld: new Set(withheld) },
+      curated: { ...curated, concepts: new Concepts(members) },
+      withheld: new Set(withheld),
     });
     expect(found.map(({ indicator, extent }) => [indicator, extent])).toEqual(expected);
     for (const { kind, message } of found)

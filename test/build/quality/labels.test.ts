@@ -31,7 +31,10 @@ const accused = async (label: ConstructedSeries, id = 'p.series'): Promise<strin
 
 it('finds an amount per person whose unit does not say so, where the other units of its provider do', async () => {
   const label = (name: string, unit: string): ConstructedSeries => ({
-    ...{ name, unit, description: 'Some words on it.', upstream: { description: name } },
+    name,
+    unit,
+    description: 'Some words on it.',
+    upstream: { description: name },
   });
   const others = (unit: string) =>
     Object.fromEntries(

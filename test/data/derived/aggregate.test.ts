@@ -34,7 +34,10 @@ function expected(method: AggregateMethod, countries: readonly Country[]) {
       const isCovered = coverage >= 0.666667 - 1e-12;
       return [
         {
-          ...{ year, ...found, coverage, members: countries.length },
+          year,
+          ...found,
+          coverage,
+          members: countries.length,
           value: isCovered ? found.value : null,
           reason: isCovered ? null : 'coverage',
         },
@@ -111,7 +114,11 @@ describe('figures of a group', () => {
 
 describe('territories', () => {
   const pair = (contained: boolean | null, from = 2000): Containment => ({
-    ...{ parent: 'FRA', child: 'REU', from, to: 2005, contained },
+    parent: 'FRA',
+    child: 'REU',
+    from,
+    to: 2005,
+    contained,
   });
   const all = [flat('DEU', 80, 1999, 2001), flat('FRA', 66, 1999, 2001), flat('REU', 1, 1999, 2001)];
   const members = all.map((one) => memberOf(one));

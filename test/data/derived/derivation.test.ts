@@ -160,7 +160,9 @@ const whole = fc
   .map((all) =>
     all
       .map(({ missing, ...row }) => ({
-        ...{ iso3: '@', status: null, ...row },
+        iso3: '@',
+        status: null,
+        ...row,
         reason: row.value === null ? missing : null,
       }))
       .toSorted((a, b) => a.year - b.year),

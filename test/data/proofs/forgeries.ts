@@ -83,12 +83,16 @@ export function sound(genuine: Genuine): Record<string, Evidence> {
     },
     'a proof from an earlier checkpoint': { keys, receipt: text, since: earlier, consistency: proof },
     'the body of the answer with the proof': {
-      ...{ keys, receipt: text, since: earlier },
+      keys,
+      receipt: text,
+      since: earlier,
       consistency: JSON.stringify({ data: genuine.consistency, meta: {} }),
     },
     'the same checkpoint without a proof': { keys, receipt: text, since: receipt.checkpoint },
     'the same checkpoint with a proof that is not needed': {
-      ...{ keys, receipt: text, since: receipt.checkpoint },
+      keys,
+      receipt: text,
+      since: receipt.checkpoint,
       consistency: proof,
     },
   };

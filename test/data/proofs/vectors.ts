@@ -34,16 +34,26 @@ const STRANGER = keyOf(3);
 
 const digest = (digit: string): string => digit.repeat(64);
 const observed = (iso3: string, year: number, value: number | null, rest?: Partial<ObservationLeaf>) => ({
-  ...{ iso3, year, value, ci_lo: null, ci_hi: null, status: null, projected: false },
+  iso3,
+  year,
+  value,
+  ci_lo: null,
+  ci_hi: null,
+  status: null,
+  projected: false,
   ...rest,
 });
 const source = (file: string, sha256: string) => ({
   url: `https://provider.example/${file}`,
-  ...{ sha256, bytes: 1234, fetched_at: '2026-11-20T02:00:07+00:00' },
+  sha256,
+  bytes: 1234,
+  fetched_at: '2026-11-20T02:00:07+00:00',
 });
 const descriptor = (slug: string, unit: string | null, sources: ReturnType<typeof source>[]) => ({
   indicator: `example.${slug}`,
-  ...{ unit, provider: 'example', sources },
+  unit,
+  provider: 'example',
+  sources,
 });
 
 const RAIN = [
@@ -100,13 +110,11 @@ function receiptFor(index: number, log: MerkleTree) {
   const [row, edition] = [RAIN[index], EDITIONS[1]];
   if (!rain || !row || !edition) throw new RangeError('no such row');
   return receiptOf({
-    ...{
-      row,
-      descriptor: rain.descriptor,
-      edition,
-      notice: NOTICE,
-      checkpoint: signCheckpoint(SECOND_KEY, log),
-    },
+    row,
+    descriptor: rain.descriptor,
+    edition,
+    notice: NOTICE,
+    checkpoint: signCheckpoint(SECOND_KEY, log),
     places: {
       row: { tree: indicatorTree(rain), index: index + 1 },
       indicator: { tree: editionTree(indicatorsOf(1)), index: 0 },
@@ -133,8 +141,13 @@ export const VECTORS = {
 
 /** What forgeries are made from, for each of the receipts. */
 export const GENUINE = VECTORS.receipts.map((receipt) => ({
-  ...{ receipt, keys: VECTORS.keys, earlier: VECTORS.earlier, consistency: VECTORS.consistency },
-  ...{ key: SECOND_KEY, earlierKey: FIRST_KEY, stranger: STRANGER },
+  receipt,
+  keys: VECTORS.keys,
+  earlier: VECTORS.earlier,
+  consistency: VECTORS.consistency,
+  key: SECOND_KEY,
+  earlierKey: FIRST_KEY,
+  stranger: STRANGER,
 }));
 
 /** One figure under logs of 2 to 17 editions, which begin alike. */
@@ -163,8 +176,13 @@ const RULES: RuleLeaf[] = [
   { territories: [] },
   { group: 'trio', members: ['DEU', 'FRA', 'ITA'] },
   ...[INCOME, PEOPLE].map((indicator) => ({
-    ...{ indicator, measure: indicator === INCOME ? ('amount' as const) : ('count' as const), scale: 9 },
-    ...{ aggregate: 'sum' as const, divisor: PEOPLE, population: PEOPLE, breaks: [] },
+    indicator,
+    measure: indicator === INCOME ? ('amount' as const) : ('count' as const),
+    scale: 9,
+    aggregate: 'sum' as const,
+    divisor: PEOPLE,
+    population: PEOPLE,
+    breaks: [],
   })),
 ];
 const TAKEN = [
@@ -186,12 +204,18 @@ const TAKEN = [
 /** A sum over three countries, of which the last has no figure in the year; and a chain of two transforms. */
 export const DERIVED: Readonly<Record<'derivation-example' | 'derivation-chain', Recipe>> = {
   'derivation-example': {
-    ...{ indicator: INCOME, place: '@trio', year: 2023 },
-    ...{ transform: [], aggregate: 'declared' },
+    indicator: INCOME,
+    place: '@trio',
+    year: 2023,
+    transform: [],
+    aggregate: 'declared',
   },
   'derivation-chain': {
-    ...{ indicator: INCOME, place: 'DEU', year: 2023 },
-    ...{ transform: ['per_head', 'growth:2'], aggregate: null },
+    indicator: INCOME,
+    place: 'DEU',
+    year: 2023,
+    transform: ['per_head', 'growth:2'],
+    aggregate: null,
   },
 };
 
@@ -203,15 +227,11 @@ export function derivationVector(recipe: Recipe): DerivationReceipt {
   const manifest = JSON.stringify({ rules: { leaves: tree.size, root: tree.root.toString('hex') } });
   const indicators = editionTree(TAKEN);
   const edition = {
-    ...{
-      edition: '20261122T020500Z-33333333',
-      published_at: '2026-11-22T02:05:00+00:00',
-      indicators: TAKEN.length,
-    },
-    ...{
-      root: indicators.root.toString('hex'),
-      manifest: createHash('sha256').update(manifest).digest('hex'),
-    },
+    edition: '20261122T020500Z-33333333',
+    published_at: '2026-11-22T02:05:00+00:00',
+    indicators: TAKEN.length,
+    root: indicators.root.toString('hex'),
+    manifest: createHash('sha256').update(manifest).digest('hex'),
   };
   const log = MerkleTree.of([...EDITIONS, edition].map(editionLeaf));
   const taken = TAKEN.flatMap((one, index) => {
@@ -220,10 +240,16 @@ export function derivationVector(recipe: Recipe): DerivationReceipt {
     return seen.length > 0 ? [{ descriptor, tree: indicatorTree(one), rows, taken: seen, index }] : [];
   });
   return derivationReceipt({
-    ...{ recipe, figure, series: taken, indicators, manifest, edition },
+    recipe,
+    figure,
+    series: taken,
+    indicators,
+    manifest,
+    edition,
     notices: taken.map(({ descriptor: { indicator } }) => ({ indicator, ...NOTICE })),
     rules: { tree, leaves: RULES, taken: rules.seen },
-    ...{ checkpoint: signCheckpoint(SECOND_KEY, log), place: { tree: log, index: 3 } },
+    checkpoint: signCheckpoint(SECOND_KEY, log),
+    place: { tree: log, index: 3 },
   });
 }
 

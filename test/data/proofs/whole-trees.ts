@@ -13,7 +13,13 @@ import { type SigningKey, signCheckpoint } from '../../../data/proofs/signing-ke
 import type { Evidence, Genuine } from './tampering.ts';
 
 const row = (iso3: string, year: number, value: number, status: string | null = null): ObservationLeaf => ({
-  ...{ iso3, year, value, ci_lo: null, ci_hi: null, status, projected: false },
+  iso3,
+  year,
+  value,
+  ci_lo: null,
+  ci_hi: null,
+  status,
+  projected: false,
 });
 const [KENYA, FIRST, PERU, RIVAL] = [
   row('KEN', -40, 3),
@@ -26,8 +32,10 @@ const ROWS = [KENYA, FIRST, PERU];
 
 const DESCRIPTOR: Descriptor = { indicator: 'example.rain', unit: 'mm', provider: 'example', sources: [] };
 const EDITION = {
-  ...{ edition: '20261121T020500Z-11111111', published_at: '2026-11-21T02:05:00+00:00' },
-  ...{ indicators: 1, manifest: '1'.repeat(64) },
+  edition: '20261121T020500Z-11111111',
+  published_at: '2026-11-21T02:05:00+00:00',
+  indicators: 1,
+  manifest: '1'.repeat(64),
 };
 const NOTICE = { licence: 'CC BY 4.0', licence_url: null, attribution: 'Example' };
 
@@ -40,7 +48,8 @@ function signed(key: SigningKey, leaves: readonly string[], proven: ObservationL
   const log = MerkleTree.of([editionLeaf(edition)]);
   const places = {
     row: { tree, index: leaves.indexOf(observationLeaf(proven)) },
-    ...{ indicator: { tree: indicators, index: 0 }, edition: { tree: log, index: 0 } },
+    indicator: { tree: indicators, index: 0 },
+    edition: { tree: log, index: 0 },
   };
   const checkpoint = signCheckpoint(key, log);
   return receiptOf({ row: proven, descriptor: DESCRIPTOR, edition, checkpoint, notice: NOTICE, places });
@@ -57,7 +66,9 @@ export function wholeTrees({
 }: Pick<Genuine, 'key'>): Record<'sound' | 'forged', Record<string, Evidence>> {
   const keys = JSON.stringify({ origin: key.name, keys: [{ key: key.publicKey, from: 1, to: null }] });
   const given = (receipt: Receipt, rows: unknown): Evidence => ({
-    ...{ keys, receipt: JSON.stringify(receipt), rows: JSON.stringify(rows) },
+    keys,
+    receipt: JSON.stringify(receipt),
+    rows: JSON.stringify(rows),
   });
   const honest = signed(key, treeOf(ROWS), PERU);
   const late = [...ROWS.map(observationLeaf), descriptorLeaf(DESCRIPTOR)];

@@ -27,7 +27,10 @@ const world = createWorld(await redis.connect(), UNLIMITED);
 const IDS = ['a.one', 'a.two', 'a.three', 'b.four', 'b.five', 'b.six'];
 const REF = { sha256: '0'.repeat(64), bytes: 1 };
 const figures = fc.record({
-  ...{ added: fc.nat(2), changed: fc.nat(2), withdrawn: fc.nat(1), restored: fc.nat(1) },
+  added: fc.nat(2),
+  changed: fc.nat(2),
+  withdrawn: fc.nat(1),
+  restored: fc.nat(1),
   file: fc.constant(REF),
 });
 /** An edition: what it did to each indicator. */
@@ -70,7 +73,9 @@ function changesOf(
     revised: Object.fromEntries([...stayed, ...since, ...moved]),
     redefined: Object.entries(redefined).map(([id, members]) => ({
       indicator: renamed.includes(id) || former.has(id) ? `${id}_new` : id,
-      ...{ unit: null, name: null, definition: null },
+      unit: null,
+      name: null,
+      definition: null,
       ...Object.fromEntries(members.map((member) => [member, { old: 'before', new: 'after' }])),
     })),
   };

@@ -316,10 +316,15 @@ it('a lost reply of Redis changes nothing: a script that runs again has its effe
   const store = new ConnectionStore({ redis: losing, now: () => harness.clock.ms, random: randomBytes });
   const { client_id, verifier, parameters } = await client.begin();
   const { code, connection_id } = await store.create({
-    ...{ account_id: ann.account_id, person_id: ann.person_id },
-    ...{ client_id, client_name: 'Lost', host: 'host.test' },
-    ...{ monthly_limit: 10, expires_at_ms: harness.clock.ms + DAY_MS },
-    ...{ redirect_uri: CALLBACK, challenge: parameters.code_challenge ?? '' },
+    account_id: ann.account_id,
+    person_id: ann.person_id,
+    client_id,
+    client_name: 'Lost',
+    host: 'host.test',
+    monthly_limit: 10,
+    expires_at_ms: harness.clock.ms + DAY_MS,
+    redirect_uri: CALLBACK,
+    challenge: parameters.code_challenge ?? '',
   });
   const first = await store.redeem({ code, client_id, redirect_uri: CALLBACK, verifier });
   expect(chargedBy(await client.figure(first?.access_token ?? ''))).toBe(1);
@@ -350,7 +355,9 @@ it('an answer is given once', async () => {
   const denied = new URL(await authorizations.deny(request));
   expect(denied.origin + denied.pathname).toBe(CALLBACK);
   expect(Object.fromEntries(denied.searchParams)).toMatchObject({
-    ...{ error: 'access_denied', state: parameters.state, iss: harness.url },
+    error: 'access_denied',
+    state: parameters.state,
+    iss: harness.url,
   });
   const terms = { monthly_limit: 1, expires_at_ms: harness.clock.ms + DAY_MS };
   await expect(authorizations.allow(request, { ...ann, ...terms })).rejects.toThrow('answered already');

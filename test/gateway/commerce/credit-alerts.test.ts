@@ -70,7 +70,9 @@ async function look(account_id: string) {
   return events
     .filter(({ type }) => type === 'spending.above')
     .map(({ data: { spent, threshold, per, since } }) => ({
-      ...{ spent, threshold: Number(threshold), per },
+      spent,
+      threshold: Number(threshold),
+      per,
       window: since / PERIODS[per as Period],
     }));
 }

@@ -34,8 +34,13 @@ it('discovers, registers, is allowed, refreshes and revokes, and refuses an answ
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
   const parameters = {
-    ...{ client_id: client.client_id, redirect_uri: CALLBACK, response_type: 'code', resource, state },
-    ...{ code_challenge: await oauth.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' },
+    client_id: client.client_id,
+    redirect_uri: CALLBACK,
+    response_type: 'code',
+    resource,
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
   };
   const wire = new OAuthClient(harness);
   const answer = await wire.allow(person, { client_id: client.client_id, verifier, parameters });

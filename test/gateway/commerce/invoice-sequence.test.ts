@@ -20,7 +20,9 @@ let stores = 0;
 
 const openStore = (client: RedisClient): AccountStore =>
   new AccountStore({
-    ...{ redis: client, now: () => clock.ms, packs: PACKS },
+    redis: client,
+    now: () => clock.ms,
+    packs: PACKS,
     random: seededRandom(`sequence ${stores++}`),
   });
 
@@ -63,11 +65,13 @@ const ids = { order: fc.nat(5), id: fc.nat(1) };
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('place' as const), payment: fc.constantFrom('invoice', 'stripe') }),
   fc.record({
-    ...{ kind: fc.constant('move' as const), order: ids.order },
+    kind: fc.constant('move' as const),
+    order: ids.order,
     to: fc.constantFrom('paid', 'failed', 'cancelled', 'refunded'),
   }),
   fc.record({
-    ...{ kind: fc.constant('report' as const), ...ids },
+    kind: fc.constant('report' as const),
+    ...ids,
     report: fc.constantFrom('open', 'expired', 'failed', 'paid', 'refunded'),
   }),
 );
@@ -208,7 +212,10 @@ it('issues no second invoice for an order that another process refunds while it 
   await store.orders.move(order_id, 'paid');
   let isRefunded = false;
   const register = new InvoiceRegister({
-    ...{ redis, now: () => clock.ms, random: seededRandom('register'), terms: DEFAULT_TERMS },
+    redis,
+    now: () => clock.ms,
+    random: seededRandom('register'),
+    terms: DEFAULT_TERMS,
     readOrder: async (id) => {
       const order = await store.orders.get(id);
       if (!isRefunded) await openStore(redis).orders.move(id, 'refunded');

@@ -37,8 +37,13 @@ describe('keys', () => {
         revoked_at_ms: null,
         last_used_at_ms: null,
         by: 'ada@example.org',
-        ...{ monthly_limit: null, ranges: [], origins: [], month_credits: 0 },
-        ...{ replaces: null, replaced_by: null, counted_with: null },
+        monthly_limit: null,
+        ranges: [],
+        origins: [],
+        month_credits: 0,
+        replaces: null,
+        replaced_by: null,
+        counted_with: null,
       },
     ]);
     for (const name of await keysMatching(world.redis))

@@ -251,7 +251,8 @@ describe('each event', () => {
     );
     await sweep(ann.email);
     await harness.handlers.told({
-      ...{ account_id: ann.account_id, recipient: ann.person_id },
+      account_id: ann.account_id,
+      recipient: ann.person_id,
       event: { reason: '', ...JSON.parse(json), id },
     });
     const sent = harness.mailbox.to(ann.email).map((mail) => ('raw' in mail ? String(mail.raw) : ''));
@@ -266,8 +267,13 @@ describe('each event', () => {
     const bob = await customer('Bob');
     for (const { account_id } of [ann, bob]) {
       const change = {
-        ...{ by: 'op@almanac.example', action: 'account.suspend', subject: `account ${account_id}` },
-        ...{ before: {}, after: { state: 'suspended' }, reason: '', request_id: '' },
+        by: 'op@almanac.example',
+        action: 'account.suspend',
+        subject: `account ${account_id}`,
+        before: {},
+        after: { state: 'suspended' },
+        reason: '',
+        request_id: '',
       };
       const crash = async (): Promise<void> => {
         if (account_id === ann.account_id) await harness.accounts.suspend(account_id, 'operator');

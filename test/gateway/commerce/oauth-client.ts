@@ -64,9 +64,14 @@ export class OAuthClient {
     const id = client_id ?? (await this.register()).json.client_id;
     const verifier = randomBytes(32).toString('base64url');
     const parameters = {
-      ...{ client_id: id, redirect_uri: CALLBACK, response_type: 'code', state: 'a state & more' },
+      client_id: id,
+      redirect_uri: CALLBACK,
+      response_type: 'code',
+      state: 'a state & more',
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-      ...{ code_challenge_method: 'S256', resource: `${this.harness.url}/mcp`, scope: 'read' },
+      code_challenge_method: 'S256',
+      resource: `${this.harness.url}/mcp`,
+      scope: 'read',
     };
     return { client_id: id, verifier, parameters };
   }
@@ -100,8 +105,13 @@ export class OAuthClient {
 
   redeem({ client_id, verifier }: Pending, code: string, more: Record<string, string> = {}): Promise<Sent> {
     return this.token({
-      ...{ grant_type: 'authorization_code', code, client_id, redirect_uri: CALLBACK },
-      ...{ code_verifier: verifier, resource: `${this.harness.url}/mcp`, ...more },
+      grant_type: 'authorization_code',
+      code,
+      client_id,
+      redirect_uri: CALLBACK,
+      code_verifier: verifier,
+      resource: `${this.harness.url}/mcp`,
+      ...more,
     });
   }
 
@@ -146,8 +156,10 @@ export class OAuthClient {
     more: Record<string, string> = {},
   ): Promise<Sent> {
     const headers = {
-      ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-      ...{ 'mcp-protocol-version': '2025-06-18', ...more },
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-06-18',
+      ...more,
       ...(token !== null && { authorization: `Bearer ${token}` }),
     };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });

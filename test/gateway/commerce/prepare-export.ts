@@ -12,7 +12,11 @@ const settings = readSettings();
 const redis = connectRedis(settings, silentLog, 'admin');
 await whenReady(redis, 10_000);
 const service = await openAccountService({
-  ...{ settings, redis, now: Date.now, log: silentLog, publicUrl: () => '' },
+  settings,
+  redis,
+  now: Date.now,
+  log: silentLog,
+  publicUrl: () => '',
 });
 const base_mb = process.memoryUsage.rss() / 2 ** 20;
 const delay = monitorEventLoopDelay({ resolution: 1 });
@@ -25,7 +29,10 @@ await service.stop();
 redis.disconnect();
 process.stdout.write(
   JSON.stringify({
-    ...{ status, plan, seconds, base_mb },
+    status,
+    plan,
+    seconds,
+    base_mb,
     peak_mb: process.resourceUsage().maxRSS / 1024,
     /** Longest time that the event loop was held. */
     longest_ms: delay.max / 1e6,

@@ -55,7 +55,20 @@ describe('codes of an app', () => {
     expect(await kindOf(` ${code.slice(0, 3)} ${code.slice(3)} `)).toBe('accepted');
   });
 
-  it('are accepted one step early and late, once, the one that set it up included, in any order and number of tries', async () => {
+  it.each([
+    [-2, 'rejected'],
+    [-1, 'accepted'],
+    [0, 'accepted'],
+    [1, 'accepted'],
+    [2, 'rejected'],
+  ])('%d steps off are %s', async (steps, kind) => {
+    await flushRedis(stores.redis);
+    const { secret } = await turnOn();
+    clock.ms += 5 * STEP_MS;
+    expect(await kindOf(codeAt(secret, clock.ms + steps * STEP_MS))).toBe(kind);
+  });
+
+  it('are accepted once, the one that set it up included, in any order and number of tries', async () => {
     const step = fc.record({
       advance: fc.integer({ min: 0, max: 3 }),
       offset: fc.integer({ min: -3, max: 3 }),

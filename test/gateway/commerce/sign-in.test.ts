@@ -33,10 +33,15 @@ const stores = useStores(({ base }) => {
   browsers = new KnownBrowsers(base, 'account');
   const known = new Set([OWN, VICTIM]);
   const loginOf = (subject: string): LoginRecord => ({
-    ...{ subject, password: RIGHT, epoch: epochs.get(subject) ?? '1' },
+    subject,
+    password: RIGHT,
+    epoch: epochs.get(subject) ?? '1',
   });
   deps = {
-    ...{ realm: 'test', throttle: new Throttle(base.redis, base.now), passwords, browsers },
+    realm: 'test',
+    throttle: new Throttle(base.redis, base.now),
+    passwords,
+    browsers,
     findLogin: async (email) => (known.has(email) ? loginOf(email) : null),
   };
 });

@@ -52,7 +52,9 @@ export class LinkedSheet {
     const output = join(this.#directory, 'output.txt');
     await rm(output, { force: true });
     await this.#start(`macro:///Standard.${MODULE}.${macro}`, {
-      ...{ FEED: url, OUTPUT: output, SHEET: pathToFileURL(join(this.#directory, 'sheet.ods')).href },
+      FEED: url,
+      OUTPUT: output,
+      SHEET: pathToFileURL(join(this.#directory, 'sheet.ods')).href,
     });
     const lines = (await readFile(output, 'utf8')).trimEnd().split('\n');
     return lines.map((line) => line.split('\t'));

@@ -85,7 +85,9 @@ function chosen(world: World, row: NamedRow, fields: string[]): Row {
   const country = world.countries.find(({ iso3 }) => iso3 === row.iso3);
   const indicator = world.indicators.find(({ id }) => id === row.indicator);
   const all: Row = {
-    ...{ ...country, unit: indicator?.unit, indicator_name: indicator?.name },
+    ...country,
+    unit: indicator?.unit,
+    indicator_name: indicator?.name,
     ...row,
   };
   return Object.fromEntries(fields.map((field) => [field, all[field] ?? null]));

@@ -28,7 +28,13 @@ export function countryOf(code: string): CountryRecord {
 }
 
 export const point = (year: number, value: number, rest: Partial<Point> = {}): Point => ({
-  ...{ year, value, ciLo: null, ciHi: null, rank: null, rankDelta: null, projected: false },
+  year,
+  value,
+  ciLo: null,
+  ciHi: null,
+  rank: null,
+  rankDelta: null,
+  projected: false,
   ...rest,
 });
 

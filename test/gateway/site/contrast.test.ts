@@ -40,7 +40,8 @@ function schemeOf(name: string, isDark: boolean) {
     name,
     /** What pictures stand on. */
     grounds: [colourOf('sheet'), colourOf('paper')],
-    ...{ ink: colourOf('ink'), faint: colourOf('faint') },
+    ink: colourOf('ink'),
+    faint: colourOf('faint'),
     series: SERIES_COLOURS.map((_, at) => colourOf(`c${at}`)),
     sequential: SEQUENTIAL.map(({ className }) => colourOf(className)),
     diverging: DIVERGING.map(({ className }) => colourOf(className)),
@@ -49,7 +50,10 @@ function schemeOf(name: string, isDark: boolean) {
 
 const light = schemeOf('light', false);
 const alone = {
-  ...{ name: 'pictures that stand alone', grounds: ['#ffffff'], ink: INK, faint: FAINT },
+  name: 'pictures that stand alone',
+  grounds: ['#ffffff'],
+  ink: INK,
+  faint: FAINT,
   series: [...SERIES_COLOURS],
   sequential: SEQUENTIAL.map((colour) => colour.light),
   diverging: DIVERGING.map((colour) => colour.light),

@@ -33,7 +33,9 @@ import { testService } from './test-service.ts';
 
 const root = await useDirectory();
 await publishFixture(root, {
-  ...{ indicators: INVENTED, added: { breaks: BREAKS }, groups: GROUP_FIGURES },
+  indicators: INVENTED,
+  added: { breaks: BREAKS },
+  groups: GROUP_FIGURES,
   editionGroups: EDITION_GROUPS,
 });
 const service = testService({ snapshots: root, settings: { PUBLIC_URL: 'https://almanac.test' } });

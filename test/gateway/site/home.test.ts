@@ -15,8 +15,13 @@ const told = (
   figureAt: (place: number, at: number) => number,
   more: Partial<FixtureIndicator> = {},
 ): FixtureIndicator => ({
-  ...{ id: `alpha.${slug}`, name: slug, topic: slug, unit: '%', higher_is_better: true, featured: true },
-  ...{ measured: { measure: 'rate' } },
+  id: `alpha.${slug}`,
+  name: slug,
+  topic: slug,
+  unit: '%',
+  higher_is_better: true,
+  featured: true,
+  measured: { measure: 'rate' },
   rows: COUNTRIES.flatMap(({ iso3 }, place) =>
     YEARS.map((year, at) => ({ iso3, year, value: figureAt(place, at) })),
   ),
@@ -45,20 +50,31 @@ const INDICATORS: FixtureIndicator[] = [
 ];
 
 const finding = {
-  ...{ id: '00112233445566aa', kind: 'share_out_of_range', severity: 'error', indicator: 'alpha.energy' },
-  ...{ other: null, countries: [], years: null, message: 'Doubted.', decision: null, reason: null },
+  id: '00112233445566aa',
+  kind: 'share_out_of_range',
+  severity: 'error',
+  indicator: 'alpha.energy',
+  other: null,
+  countries: [],
+  years: null,
+  message: 'Doubted.',
+  decision: null,
+  reason: null,
   first_seen: '2026-11-20T02:00:00+00:00',
 };
 const twin = {
-  ...{
-    id: 'alpha.trade',
-    name: 'trade',
-    unit: '%',
-    provider: 'alpha',
-    licence: 'CC BY 4.0',
-    preferred: true,
-  },
-  ...{ factor: 1, yr_min: 1985, yr_max: 2020, common_countries: 9, common_years: 9, deviations: [] },
+  id: 'alpha.trade',
+  name: 'trade',
+  unit: '%',
+  provider: 'alpha',
+  licence: 'CC BY 4.0',
+  preferred: true,
+  factor: 1,
+  yr_min: 1985,
+  yr_max: 2020,
+  common_countries: 9,
+  common_years: 9,
+  deviations: [],
   difference: { median: 0.2, largest: { difference: 1, iso3: 'KEN', year: 2001, value: 80, twin_value: 40 } },
 };
 

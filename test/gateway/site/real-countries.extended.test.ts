@@ -78,7 +78,9 @@ function asShown(
 ) {
   const isRanked = rank !== null && opening?.year === year;
   return {
-    ...{ indicator, value, year },
+    indicator,
+    value,
+    year,
     rank: isRanked ? rank : null,
     field: isRanked ? opening.ranked : null,
     // No change is not said.

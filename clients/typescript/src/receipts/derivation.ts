@@ -121,7 +121,8 @@ const givenLeaves = (value: Json, name: string): Given[] =>
   });
 
 const hashed = async ({ index, leaf }: Given): Promise<Leaf> => ({
-  ...{ index, hash: await leafHash(canonicalJson(leaf)) },
+  index,
+  hash: await leafHash(canonicalJson(leaf)),
 });
 
 interface ProvenSeries {

@@ -29,7 +29,11 @@ export class CountingProxy {
       const sent = request(options, (answer) => {
         const { statusCode: status = 0 } = answer;
         const passed: Passed = {
-          ...{ method, path: url.split('?', 1)[0] ?? '', range: headers.range ?? null, status, bytes: 0 },
+          method,
+          path: url.split('?', 1)[0] ?? '',
+          range: headers.range ?? null,
+          status,
+          bytes: 0,
           charged: Number(answer.headers['x-credits-charged'] ?? 0),
         };
         this.passed.push(passed);

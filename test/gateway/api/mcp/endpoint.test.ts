@@ -191,7 +191,10 @@ describe.each(REVISIONS)('where people can sign in, revision %s', async (revisio
       expect(listed).toMatchObject({
         title: expect.stringMatching(/./),
         annotations: {
-          ...{ title: listed.title, readOnlyHint: true, destructiveHint: false, openWorldHint: false },
+          title: listed.title,
+          readOnlyHint: true,
+          destructiveHint: false,
+          openWorldHint: false,
           idempotentHint: isFree,
         },
         icons: [{ mimeType: 'image/png' }],

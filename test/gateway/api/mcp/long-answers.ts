@@ -106,7 +106,10 @@ const asked: fc.Arbitrary<Asked> = fc.oneof(
         tool: 'verify_claims',
         args: {
           claims: claims.map(([{ id }, { sent }, year, at]) => ({
-            ...{ indicator: id, country: sent, year, value: String(Math.sqrt(at + 1)) },
+            indicator: id,
+            country: sent,
+            year,
+            value: String(Math.sqrt(at + 1)),
           })),
         },
         held: claims.length,

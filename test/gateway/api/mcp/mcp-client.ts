@@ -46,7 +46,9 @@ export async function send(
   const { headers, params } = envelope(method, sent, revision);
   const body = JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params });
   const answer = await service.get('/mcp', {
-    ...{ method: 'POST', body, headers: { ...headers, ...more } },
+    method: 'POST',
+    body,
+    headers: { ...headers, ...more },
     ...(key && { key: key.key }),
   });
   const data = /^data: (.+)$/m.exec(answer.text)?.[1] ?? answer.text;

@@ -12,11 +12,9 @@ import { call, type HostFigure, type ToolResult } from './mcp-client.ts';
 const TARIFFS = Array.from(
   { length: 150 },
   (_none, at): FixtureIndicator => ({
-    ...{
-      id: `alpha.tariff_line_${at}`,
-      name: `Tariff line ${at} ${'of goods with a long name '.repeat(4)}`,
-      topic: 'trade',
-    },
+    id: `alpha.tariff_line_${at}`,
+    name: `Tariff line ${at} ${'of goods with a long name '.repeat(4)}`,
+    topic: 'trade',
     rows: [{ iso3: 'KEN', year: 2020, value: at + 0.5 }],
   }),
 );
@@ -58,12 +56,10 @@ const LONG: readonly (readonly [string, Record<string, unknown>])[] = [
     {
       // A page has at most 20 refusals.
       claims: Array.from({ length: 50 }, (_none, at) => ({
-        ...{
-          indicator: 'beta.long_series',
-          country: at < 40 ? `Mars ${at}` : 'Kenya',
-          year: 1970 + at,
-          value: '6.5',
-        },
+        indicator: 'beta.long_series',
+        country: at < 40 ? `Mars ${at}` : 'Kenya',
+        year: 1970 + at,
+        value: '6.5',
       })),
     },
   ],

@@ -41,7 +41,11 @@ describe.each(REVISIONS)('revision %s', (revision) => {
     }
     const forModels = body.result.tools.map(
       ({ name, title, description, inputSchema, outputSchema }: Tool) => ({
-        ...{ name, title, description, inputSchema, outputSchema },
+        name,
+        title,
+        description,
+        inputSchema,
+        outputSchema,
       }),
     );
     expect(tokensAtMost(JSON.stringify(forModels))).toBeLessThan(8_000);
@@ -183,7 +187,9 @@ describe('search and fetch, as hosts for research ask for them', () => {
       expect(Object.keys(found.structured)).toEqual(['results']);
       const [first] = found.structured.results;
       expect(first).toEqual({
-        ...{ id: LIFE, title: expect.stringContaining('Life expectancy'), match: 'good' },
+        id: LIFE,
+        title: expect.stringContaining('Life expectancy'),
+        match: 'good',
         url: `https://almanac.test/indicators/${LIFE}`,
       });
       const { text, structured } = await call(service, 'fetch', { id: first.id }, { revision });

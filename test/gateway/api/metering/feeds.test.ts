@@ -36,7 +36,10 @@ async function makeLink(
   const { feed_id } = created.feed;
   const fetchOnce = (content: Content, isPaidOnly = false): Promise<Verdict> =>
     customer.call({
-      ...{ route: '/feed', price: PRICES[content], rows: PRICES[content], indicators: ['x.y'] },
+      route: '/feed',
+      price: PRICES[content],
+      rows: PRICES[content],
+      indicators: ['x.y'],
       feed: { feed_id, content, edition: `edition ${content}`, bytes: 10, isPaidOnly },
     });
   return { ...created, feed_id, fetchOnce };

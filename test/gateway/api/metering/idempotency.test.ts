@@ -18,8 +18,14 @@ it('a reversal that arrives before its debit leaves no record behind', async () 
   const customer = await world.customer();
   const metering = world.gateway({ debitId: () => 'late' });
   const debit: Debit = {
-    ...{ debit_id: 'late', price: PRICE, at_ms: world.clock.ms, account_id: customer.account_id },
-    ...{ key_id: customer.apiKey.key_id, route: '/v1/data', request_id: 'r', idempotency_key: 'k' },
+    debit_id: 'late',
+    price: PRICE,
+    at_ms: world.clock.ms,
+    account_id: customer.account_id,
+    key_id: customer.apiKey.key_id,
+    route: '/v1/data',
+    request_id: 'r',
+    idempotency_key: 'k',
     indicators: '',
   };
   await metering.refund(debit);

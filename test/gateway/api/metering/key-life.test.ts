@@ -44,7 +44,10 @@ const rules: fc.Arbitrary<KeyRules> = fc.oneof(
 const action = fc.oneof(
   weighted(2, 'mint', { rules, expires_in_ms: fc.constantFrom(null, null, 30 * HOUR_MS, 900 * HOUR_MS) }),
   weighted(9, 'call', {
-    ...{ key, gateway: fc.nat(1), price, place },
+    key,
+    gateway: fc.nat(1),
+    price,
+    place,
     status: fc.constantFrom(200, 200, 200, 404),
   }),
   weighted(3, 'burst', { key, price, calls: fc.integer({ min: 2, max: 30 }) }),

@@ -50,7 +50,9 @@ const gatewaysOn = (connections: RedisClient[], world: World) =>
       PAID_PER_DAY: 100_000,
     };
     const metering = world.gateway({
-      ...{ redis, settings: { ...LIMITS, ...settings }, debitId: () => debit.next },
+      redis,
+      settings: { ...LIMITS, ...settings },
+      debitId: () => debit.next,
       timeout_ms: 10_000, // a machine that holds Redis back is no fault of Redis
     });
     return { metering, debit };

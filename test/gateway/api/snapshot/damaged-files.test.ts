@@ -24,7 +24,9 @@ const DATA = '/v1/data?indicator=beta.long_series&countries=KEN&from=2000';
 const RANKING = '/v1/rankings/beta.long_series?year=2000';
 /** Its file is too large to be kept in memory. */
 const LARGE: FixtureIndicator = {
-  ...{ id: 'beta.large', name: 'A large series', topic: 'trade' },
+  id: 'beta.large',
+  name: 'A large series',
+  topic: 'trade',
   rows: Array.from({ length: 60_000 }, (_, year) => {
     const value = Math.sin(year);
     return { iso3: 'KEN', year, value, ci_lo: value - Math.abs(value), ci_hi: value * value + 1 };

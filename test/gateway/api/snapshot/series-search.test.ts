@@ -19,12 +19,24 @@ function make(id: string, name: string, made: Made = {}) {
   const { latest = 2024, countries = 200 } = made;
   const credit = { licence: 'CC BY 4.0', licence_url: null, attribution: 'Made' };
   const record: IndicatorRecord = {
-    ...{ id, name, description, unit, topic: 'health', higher_is_better: null, preferred, featured: false },
-    ...{ access_tier, no_rank: false, ...credit, provider: { id: 'made', name: 'Made', ...credit } },
+    id,
+    name,
+    description,
+    unit,
+    topic: 'health',
+    higher_is_better: null,
+    preferred,
+    featured: false,
+    access_tier,
+    no_rank: false,
+    ...credit,
+    provider: { id: 'made', name: 'Made', ...credit },
     coverage: { n_countries: countries, yr_min: 1960, yr_max: latest, latest_year: latest },
   };
   return toEntry({
-    ...{ record, topic_order: 1, has_projections: false },
+    record,
+    topic_order: 1,
+    has_projections: false,
     traits: { concept, ...readTraits(name, unit), measured: UNDECIDED },
   });
 }

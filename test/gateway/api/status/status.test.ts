@@ -35,8 +35,13 @@ async function storeRun(subject: string, said: Partial<RunRecord> | Partial<Buil
 
 const BUILD = { snapshot: null, counts: null, steps_ms: {} };
 const INGESTION = {
-  ...{ rows_written: 0, indicators: 0, countries: 0, bytes: 0, vintage: null },
-  ...{ rejects: {}, failed_indicators: [] },
+  rows_written: 0,
+  indicators: 0,
+  countries: 0,
+  bytes: 0,
+  vintage: null,
+  rejects: {},
+  failed_indicators: [],
 };
 
 test('tells what is served, as the API says it', async () => {
@@ -75,11 +80,11 @@ test('tells the last night without its reasons, which may name files', async () 
   service.clock.ms += HOUR;
   const answer = await service.get('/status.json');
   expect((answer.json as ServiceStatus).last_night).toEqual({
-    ...{ state: 'succeeded', held: [one], failed: [two] },
-    ...{
-      started_at: at(10),
-      finished_at: at(11),
-    },
+    state: 'succeeded',
+    held: [one],
+    failed: [two],
+    started_at: at(10),
+    finished_at: at(11),
   });
   expect(answer.text).not.toContain('secret');
   const { text } = await service.get('/status');
@@ -95,7 +100,8 @@ test('shows measured availability as a picture, a table and numbers that agree',
   }
   const { availability } = await read();
   expect(availability).toMatchObject({
-    ...{ last_30_days: 0.9, last_year: 0.9 },
+    last_30_days: 0.9,
+    last_year: 0.9,
     days: [{ date: '2026-11-21', minutes: 40, available_minutes: 36 }],
   });
   const { text } = await service.get('/status');

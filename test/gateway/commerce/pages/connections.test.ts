@@ -87,12 +87,17 @@ describe('the page that asks', () => {
     const [connection] = await harness.context.connections.list(ann.account_id);
     const { ms } = harness.clock;
     expect(connection).toMatchObject({
-      ...{ person_id: ann.person_id, client_name: 'Notes', host: 'host.test', monthly_limit: 7 },
-      ...{ state: 'active', expires_at_ms: ms + 30 * DAY_MS },
+      person_id: ann.person_id,
+      client_name: 'Notes',
+      host: 'host.test',
+      monthly_limit: 7,
+      state: 'active',
+      expires_at_ms: ms + 30 * DAY_MS,
     });
     const [entry] = await harness.context.audit.list({ subject: accountSubject(ann.account_id) });
     expect(entry).toMatchObject({
-      ...{ action: 'connection.allow', by: `person ${ann.person_id}` },
+      action: 'connection.allow',
+      by: `person ${ann.person_id}`,
       after: { connection_id: connection?.connection_id, monthly_limit: 7, expires_at_ms: ms + 30 * DAY_MS },
     });
     await harness.handlers.sweep({});

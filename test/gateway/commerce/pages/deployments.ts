@@ -49,13 +49,19 @@ async function restarted(settings: Record<string, string>): Promise<OpenDeployme
 }
 
 const FRESH: Deployment = {
-  ...{ name: 'a fresh Redis', numRuns: cases(25), open: (settings) => plain(settings, false) },
+  name: 'a fresh Redis',
+  numRuns: cases(25),
+  open: (settings) => plain(settings, false),
 };
 const RESTARTED: Deployment = {
-  ...{ name: 'a Redis that was killed and started again', numRuns: cases(10), open: restarted },
+  name: 'a Redis that was killed and started again',
+  numRuns: cases(10),
+  open: restarted,
 };
 const CLUSTER: Deployment = {
-  ...{ name: 'a Redis Cluster', numRuns: cases(10), open: (settings) => plain(settings, true) },
+  name: 'a Redis Cluster',
+  numRuns: cases(10),
+  open: (settings) => plain(settings, true),
 };
 
 /** For pages: once Redis answers again they run as on a fresh one, and `deployments.test.ts` has a life across its restart. */

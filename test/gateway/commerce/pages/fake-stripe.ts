@@ -58,7 +58,9 @@ export class FakeStripe {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const json = (status: number, body: unknown) => ({
-      ...{ status, type: 'application/json', body: JSON.stringify(body) },
+      status,
+      type: 'application/json',
+      body: JSON.stringify(body),
     });
     if (request.url?.startsWith('/pay/'))
       return {

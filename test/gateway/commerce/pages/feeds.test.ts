@@ -19,7 +19,12 @@ async function keyIdOf(customer: Customer): Promise<string> {
 
 /** What the form sends, with the key that was made last. */
 const fields = (more: Record<string, string> = {}): Record<string, string> => ({
-  ...{ call: CALL, name: 'Life in two countries', key: key_id, format: 'csv', cap: '500', expires: '' },
+  call: CALL,
+  name: 'Life in two countries',
+  key: key_id,
+  format: 'csv',
+  cap: '500',
+  expires: '',
   ...more,
 });
 

@@ -264,8 +264,11 @@ export class AccountPagesHarness {
 
 /** Rate limits that tests do not reach. */
 const WIDE = {
-  ...{ TRUST_PROXY: '127.0.0.1', FREE_PER_MINUTE: '100000', PAID_PER_MINUTE: '100000' },
-  ...{ FREE_GRANTS_PER_RANGE: '100000', FREE_GRANTS_PER_DOMAIN: '100000' },
+  TRUST_PROXY: '127.0.0.1',
+  FREE_PER_MINUTE: '100000',
+  PAID_PER_MINUTE: '100000',
+  FREE_GRANTS_PER_RANGE: '100000',
+  FREE_GRANTS_PER_DOMAIN: '100000',
 };
 
 /** Without these, orders by invoice are not taken. */

@@ -25,11 +25,17 @@ const ann = await harness.customer('Ann');
 describe('pages of keys', () => {
   it('a key is made with rules, which the list shows with its maker', async () => {
     const { key } = await harness.makeKey(ann, {
-      ...{ label: 'maps', use: 'browser', limit: '20' },
-      ...{ ranges: '203.0.113.0/24\r\n2001:db8::/32', origins: 'https://maps.example' },
+      label: 'maps',
+      use: 'browser',
+      limit: '20',
+      ranges: '203.0.113.0/24\r\n2001:db8::/32',
+      origins: 'https://maps.example',
     });
     expect(await listed(key)).toMatchObject({
-      ...{ label: 'maps', by: ann.person_id, monthly_limit: 20, origins: ['https://maps.example'] },
+      label: 'maps',
+      by: ann.person_id,
+      monthly_limit: 20,
+      origins: ['https://maps.example'],
       ranges: ['203.0.113.0/24', '2001:db8::/32'],
     });
     const words = wordsOf(await ann.visitor.get('/account/keys'));
@@ -85,7 +91,11 @@ describe('pages of keys', () => {
     const key = keyIn(page);
     expect(wordsOf(page)).toContain(`It replaces ${keyIdOf(old)} , which stays valid until`);
     expect(await listed(key)).toMatchObject({
-      ...{ label: 'robot', monthly_limit: 3, month_credits: 1, replaces: keyIdOf(old), by: ann.person_id },
+      label: 'robot',
+      monthly_limit: 3,
+      month_credits: 1,
+      replaces: keyIdOf(old),
+      by: ann.person_id,
     });
     expect(wordsOf(await ann.visitor.get('/account/keys'))).toContain(`replaced by ${keyIdOf(key)}`);
     expect(wordsOf(await ann.visitor.get(pathOf(old)))).toContain('Its calls count for the limit of the key');
@@ -122,7 +132,10 @@ describe('pages of keys', () => {
     const cid = await harness.customer('Cid');
     const { key } = await harness.makeKey(cid, { label: 'cids', ranges: '127.0.0.1 203.0.113.4' });
     await cid.visitor.submit(pathOf(key), `${pathOf(key)}/rules`, {
-      ...{ use: 'browser', limit: '9', ranges: '', origins: 'https://cid.example' },
+      use: 'browser',
+      limit: '9',
+      ranges: '',
+      origins: 'https://cid.example',
     });
     expect(await callFrom(key, { origin: 'https://cid.example' })).toBe(200);
     const page = await cid.visitor.get('/account/usage');

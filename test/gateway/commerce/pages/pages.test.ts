@@ -26,7 +26,8 @@ describe.each(SERVERS)('on $name', ({ open }) => {
     const answer = await customer.visitor.get('/account/summary');
     const { credits } = await harness.accounts.get(customer.account_id);
     expect(JSON.parse(answer.html)).toEqual({
-      ...{ email: customer.email, balance: credits.balance },
+      email: customer.email,
+      balance: credits.balance,
       key: 'first',
     });
     expect(answer.headers['cache-control']).toBe('no-store');

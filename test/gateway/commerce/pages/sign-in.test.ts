@@ -58,7 +58,8 @@ describe.each(SERVERS)('on $name', ({ open }) => {
       const { email, account_id } = await harness.customer();
       const mail = harness.mailbox.next(email);
       await harness.visitor().submit('/account/sign-up', '/account/sign-up', {
-        ...{ email: email.toUpperCase(), name: 'Mallory' },
+        email: email.toUpperCase(),
+        name: 'Mallory',
       });
       expect(await mail).toMatchObject({ subject: 'You already have an account' });
       expect((await harness.accounts.get(account_id)).name).toBe('Ann');

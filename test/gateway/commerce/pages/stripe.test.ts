@@ -96,7 +96,10 @@ function expectedBooks(fates: readonly Fate[]): { state: string; balance: number
 }
 
 const chargeOf = ({ payment_intent, metadata }: Session) => ({
-  ...{ amount: 900, currency: 'eur', payment_intent, metadata },
+  amount: 900,
+  currency: 'eur',
+  payment_intent,
+  metadata,
 });
 const refunded = (session: Session): string =>
   eventText('charge.refunded', { ...chargeOf(session), refunded: true, amount_refunded: 900 });

@@ -245,13 +245,11 @@ it('the log keeps the last 200 deliveries of an endpoint, of the last 30 days', 
   const start_ms = clock.ms;
   const add = (number: number, id = endpoint_id) =>
     webhooks.deliveries.add(account_id, {
-      ...{
-        endpoint_id: id,
-        message_id: `msg_${number}`,
-        type: 'key.created',
-        at_ms: start_ms + number,
-        body: '{}',
-      },
+      endpoint_id: id,
+      message_id: `msg_${number}`,
+      type: 'key.created',
+      at_ms: start_ms + number,
+      body: '{}',
     });
   await add(0, other.endpoint_id);
   for (let number = 0; number < 203; number++) await add(number);

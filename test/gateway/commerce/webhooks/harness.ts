@@ -30,7 +30,12 @@ export async function startWebhooks() {
   const workers: { stop(): Promise<void> }[] = [];
   let made = 0;
   return {
-    ...{ redis, accounts, webhooks, receiver, outbox, queue },
+    redis,
+    accounts,
+    webhooks,
+    receiver,
+    outbox,
+    queue,
     /** The clock of the service. */
     clock,
     /** Settings of a process that sends webhooks of the same Redis. */

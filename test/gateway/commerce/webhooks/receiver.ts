@@ -28,7 +28,8 @@ export async function startReceiver(): Promise<Receiver> {
   });
   const listening = await listen(server);
   const receiver: Receiver = {
-    ...{ ...listening, received: [] },
+    ...listening,
+    received: [],
     at: (path) => receiver.received.filter((webhook) => webhook.path === path),
     respond: (_, response) => response.end('thank you'),
   };

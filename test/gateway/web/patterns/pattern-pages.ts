@@ -45,10 +45,17 @@ function exampleRecord(access_tier: 'open' | 'display'): IndicatorRecord {
   if (indicator === undefined) throw new Error('the fixture has no indicator');
   const provider = PROVIDERS.alpha;
   return {
-    ...{ id: indicator.id, topic: indicator.topic, provider, access_tier, unit: UNIT },
+    id: indicator.id,
+    topic: indicator.topic,
+    provider,
+    access_tier,
+    unit: UNIT,
     name: 'Labor force participation rate, total (% of total population ages 15+) (modeled ILO estimate)',
     description: 'Share of people aged fifteen or older who work or look for work.',
-    ...{ higher_is_better: null, preferred: true, featured: true, no_rank: false },
+    higher_is_better: null,
+    preferred: true,
+    featured: true,
+    no_rank: false,
     licence: provider.licence,
     licence_url: provider.licence_url,
     attribution: provider.attribution,
@@ -128,16 +135,17 @@ function siteData(): object {
     diverging: DIVERGING,
     charts: [pageChart(scatter, labels, 'scatter')],
     drawn: {
-      ...{
-        problems: ['The year 2020 is after 2019.'],
-        years: [2023, 2024],
-        from: 2023,
-        to: 2024,
-        isLog: true,
-      },
-      ...{ id: 'lines', picture: pageChart(exampleLines(), labels, 'lines-picture') },
+      problems: ['The year 2020 is after 2019.'],
+      years: [2023, 2024],
+      from: 2023,
+      to: 2024,
+      isLog: true,
+      id: 'lines',
+      picture: pageChart(exampleLines(), labels, 'lines-picture'),
       table: {
-        ...{ places: COUNTRIES.slice(0, 2).map(asPlace), decimals: 1, exact: [true, true] },
+        places: COUNTRIES.slice(0, 2).map(asPlace),
+        decimals: 1,
+        exact: [true, true],
         rows: [2024, 2023].map((of) => ({ year: of, cells: [null, point(of, 63.5, { projected: true })] })),
       },
     },
@@ -145,9 +153,15 @@ function siteData(): object {
 }
 
 const LAYOUT: LayoutData = {
-  ...{ title: 'Components', description: 'Every component once.', section: 'docs', picture: '' },
-  ...{ address: 'https://almanac.example', canonical: null, structured: null },
-  ...{ editionId: '20261120T020000Z-00000001', publishedAt: '2026-11-20T02:00:00Z' },
+  title: 'Components',
+  description: 'Every component once.',
+  section: 'docs',
+  picture: '',
+  address: 'https://almanac.example',
+  canonical: null,
+  structured: null,
+  editionId: '20261120T020000Z-00000001',
+  publishedAt: '2026-11-20T02:00:00Z',
 };
 
 const areaData = (isPublic: boolean): object => ({

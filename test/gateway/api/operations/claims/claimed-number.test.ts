@@ -151,7 +151,12 @@ const claims = fc
     const pick = (list: readonly string[], way = 0): string => list[way % list.length] ?? '';
     return {
       text: pick(sign, ways[0]) + pick(forms, ways[1]) + pick(words, ways[2]),
-      ...{ written, held, claimed: (v < 0n ? -1n : 1n) * steps * unit, finest: power - shown, digits, shown },
+      written,
+      held,
+      claimed: (v < 0n ? -1n : 1n) * steps * unit,
+      finest: power - shown,
+      digits,
+      shown,
       figure: Number(`${v}e-${decimals}`),
     };
   });

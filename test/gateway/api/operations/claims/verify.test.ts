@@ -75,7 +75,11 @@ test.each([
   [
     'atlas.use,KEN,2020,12 kWh',
     {
-      ...{ verdict: 'unreadable', number: null, digits: null, value: null, deviation_percent: null },
+      verdict: 'unreadable',
+      number: null,
+      digits: null,
+      value: null,
+      deviation_percent: null,
       unread: [{ part: 'value', expected: expect.stringContaining('without currency and unit') }],
     },
   ],

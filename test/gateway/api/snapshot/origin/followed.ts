@@ -21,7 +21,11 @@ export function followOrigin({ directory, keys, most_bytes = 1e9, log, onPublish
   const client = new OriginClient(origin);
   const fetcher = new ObjectFetcher({ directory, client, now: Date.now });
   const follower = new OriginFollower({
-    ...{ directory, client, fetcher, keys, pollMs: 60_000 },
+    directory,
+    client,
+    fetcher,
+    keys,
+    pollMs: 60_000,
     cache: new ObjectCache({ directory, most_bytes, now: Date.now }),
     log: log ?? pino({ level: 'silent' }),
     onPublish: onPublish ?? (async () => {}),

@@ -33,7 +33,11 @@ let logged: string[];
 
 function follow(url = origin.url, keys = [published.key.publicKey]): OriginFollower {
   const followed = followOrigin({
-    ...{ url, token: 'secret', timeouts: QUICK, directory: mirror, keys: keys.map((key) => parseKey(key)) },
+    url,
+    token: 'secret',
+    timeouts: QUICK,
+    directory: mirror,
+    keys: keys.map((key) => parseKey(key)),
     log: pino({ level: 'info' }, { write: (line) => void logged.push(JSON.parse(line).msg) }),
     onPublish: async () => {
       publications += 1;

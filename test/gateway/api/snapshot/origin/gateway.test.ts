@@ -82,7 +82,10 @@ await publishFixture(source);
 await sign();
 const origin = await stopAfterTests(HttpOrigin.start(source));
 const { client, fetcher, follower, stop } = followOrigin({
-  ...{ url: origin.url, directory: mirror, keys: [parseKey(KEY.publicKey)], most_bytes: 1 },
+  url: origin.url,
+  directory: mirror,
+  keys: [parseKey(KEY.publicKey)],
+  most_bytes: 1,
   onPublish: () => following.snapshots.check(),
 });
 afterAll(stop);

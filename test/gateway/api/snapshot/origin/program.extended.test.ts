@@ -45,14 +45,16 @@ describe('a gateway with workers', () => {
   });
 
   const settings = (port: number) => ({
-    ...{ PORT: String(port), WORKERS: '2', SNAPSHOT_DIR: mirror, SNAPSHOT_POLL_MS: '20' },
-    ...{
-      SNAPSHOT_ORIGIN: origin.url,
-      SNAPSHOT_ORIGIN_KEY: published.key.publicKey,
-      SNAPSHOT_ORIGIN_POLL_S: '1',
-    },
+    PORT: String(port),
+    WORKERS: '2',
+    SNAPSHOT_DIR: mirror,
+    SNAPSHOT_POLL_MS: '20',
+    SNAPSHOT_ORIGIN: origin.url,
+    SNAPSHOT_ORIGIN_KEY: published.key.publicKey,
+    SNAPSHOT_ORIGIN_POLL_S: '1',
     // The test asks without a key until the edition is served.
-    ...{ ANONYMOUS_PER_MINUTE: '1000000', ANONYMOUS_PER_DAY: '1000000000' },
+    ANONYMOUS_PER_MINUTE: '1000000',
+    ANONYMOUS_PER_DAY: '1000000000',
   });
   async function servedAt(port: number): Promise<string> {
     const answer = await request(`http://127.0.0.1:${port}/v1/topics`).catch(() => null);
@@ -67,7 +69,9 @@ describe('a gateway with workers', () => {
     const originPort = origin.port;
     await origin.stop();
     await writeFixture(published.directory, {
-      ...{ id: SECOND, generatedAt: '2026-11-21T02:00:00+00:00', indicators: movedBy(1000) },
+      id: SECOND,
+      generatedAt: '2026-11-21T02:00:00+00:00',
+      indicators: movedBy(1000),
     });
     await setCurrentSnapshot(published.directory, SECOND);
     await published.sign(await readLog(published.directory));
