@@ -9,22 +9,36 @@ type Stoppable = { stop(): unknown } | AsyncDisposable;
 /** No limit of Vitest holds while it collects tests. This one ends what hangs, as those do. */
 const START_AT_MOST_MS = 180_000;
 
-/**
- * Waits for what is being started, and stops it after the tests: at the top of a file or suite, not within a test. What was started
- * last is stopped first.
- */
+/** Within a test, Vitest would take the hook and never call it. */
+function afterAllTests(end: () => Promise<void>): void {
+  if (isWithinTest()) throw new Error('call it at the top of a file or suite, not within a test');
+  afterAll(end);
+}
+
+function isWithinTest(): boolean {
+  try {
+    onTestFinished(() => {});
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Waits for what is being started, and stops it after the tests. What was started last is stopped first. */
 export async function stopAfterTests<Started extends Stoppable>(
   starting: Promise<Started>,
 ): Promise<Started> {
   const { promise: hung, reject } = Promise.withResolvers<never>();
   const limit = setTimeout(() => reject(new Error('what the tests share does not start')), START_AT_MOST_MS);
   const started = await Promise.race([starting, hung]).finally(() => clearTimeout(limit));
-  afterAll(async () => void (await ('stop' in started ? started.stop() : started[Symbol.asyncDispose]())));
+  afterAllTests(
+    async () => void (await ('stop' in started ? started.stop() : started[Symbol.asyncDispose]())),
+  );
   return started;
 }
 
 /** A directory that is removed after the tests. */
-export const useDirectory = (): Promise<string> => temporaryDirectory(afterAll);
+export const useDirectory = (): Promise<string> => temporaryDirectory(afterAllTests);
 
 /** A directory that is removed after the test, or after the one that a hook is called for. */
 export const directoryOfTest = (): Promise<string> => temporaryDirectory(onTestFinished);

@@ -4,7 +4,7 @@ import { afterAll, expect, it } from 'vitest';
 import { run as runBackup } from '../../build/backup/cli.ts';
 import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
 import { SecondFactorStore } from '../../gateway/commerce/people/second-factor.ts';
-import { useDirectory } from '../after-tests.ts';
+import { directoryOfTest } from '../after-tests.ts';
 import { codeAt } from '../gateway/commerce/authenticator.ts';
 import { NOON, startAdmin, type Visitor, wordsOf } from './harness.ts';
 
@@ -58,7 +58,7 @@ it('is silent about what is set up: settings, a backup, the second factor of eve
 });
 
 it('a backup is noted where the dashboard looks', async () => {
-  const to = await useDirectory();
+  const to = await directoryOfTest();
   const env = { REDIS_URL: service.redis.url, VAR_DIR: `${to}/var`, LOG_LEVEL: 'silent' };
   const said: string[] = [];
   const out = { write: (text: string) => said.push(text) };

@@ -1,7 +1,7 @@
 /** `aggregate=declared` of GET /data: groups as places, with and without transforms. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { useDirectory } from '../after-tests.ts';
+import { directoryOfTest } from '../after-tests.ts';
 import { derivedCell, factorOf, isSame } from '../derived-figures.ts';
 import {
   derivedRows,
@@ -236,7 +236,7 @@ test('a weight that may not be exported refuses the call', async () => {
 });
 
 test('a member that is not shown today leaves its groups without figures, in earlier editions as well', async () => {
-  const directory = await useDirectory();
+  const directory = await directoryOfTest();
   const first = '20261118T020000Z-00000001';
   await publishFixture(directory, { ...PUBLISHED, id: first });
   const countries = COUNTRIES.filter(({ iso3 }) => iso3 !== 'CIV');

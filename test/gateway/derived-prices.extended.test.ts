@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
-import { useDirectory } from '../after-tests.ts';
+import { directoryOfTest } from '../after-tests.ts';
 import { factorOf } from '../derived-figures.ts';
 import {
   EDITION_GROUPS,
@@ -22,7 +22,7 @@ import {
 } from './derived-world.ts';
 import { COUNTRIES } from './fixture-data.ts';
 import { publishFixture } from './fixture-snapshot.ts';
-import { useService } from './service.ts';
+import { Service } from './service.ts';
 
 /** In whole numbers, of which quotients tell the most. */
 const WHOLE = INVENTED.map((one) => ({
@@ -214,13 +214,13 @@ test('what a group of one’s own covers does not tell the figure of a member th
 
 test('nothing tells a figure of a country that is not shown today, of an earlier edition either', async () => {
   const hidden = 'KEN';
-  const shownRoot = await useDirectory();
+  const shownRoot = await directoryOfTest();
   const all = { indicators: WHOLE, groups: GROUP_FIGURES, editionGroups: EDITION_GROUPS };
   const id = '20261119T020000Z-00000001';
   await publishFixture(shownRoot, { ...all, id, generatedAt: '2026-11-19T02:00:00+00:00' });
   const countries = COUNTRIES.filter(({ iso3 }) => iso3 !== hidden);
   await publishFixture(shownRoot, { ...all, countries });
-  const later = await useService({ snapshots: shownRoot });
+  await using later = await Service.start({ snapshots: shownRoot });
   const { key } = await later.account({ credits: BALANCE });
   const rows = async (query: string) =>
     (await later.get(`/v1/data?indicator=${OUTPUT}${query}&as_of=${id}`, { key })).json.data;
