@@ -18,12 +18,16 @@ export const EXTENDED_SAMPLE: readonly string[] = [
   'test/build/editions/publish.extended.test.ts',
   'test/build/editions/publication-rules.extended.test.ts',
   'test/build/editions/operator-decisions.extended.test.ts',
+  'test/build/editions/log-signer.extended.test.ts',
   'test/gateway/process/store-version.extended.test.ts',
   'test/gateway/derived-prices.extended.test.ts',
   // Areas: operators, accounts, site
   'test/browser/admin-decisions.extended.test.ts',
   'test/browser/keys.extended.test.ts',
   'test/browser/keyboard.extended.test.ts',
+  'test/browser/site.extended.test.ts',
+  'test/browser/docs.extended.test.ts',
+  'test/gateway/site/png.extended.test.ts',
   // Foreign readers: of receipts, of whole files, of every format, of citations; clients of both languages, of others, MCP
   'test/data/proofs/python.extended.test.ts',
   'test/gateway/api/files/remote.extended.test.ts',
