@@ -9,7 +9,7 @@ import type { Curated } from '../../data/curated/curated.ts';
 import { foldName, type PlaceTable } from '../../data/curated/places.ts';
 import { ruleMatcher } from '../../data/curated/providers.ts';
 import type { ProviderDefinition, SpineCountry } from '../../data/schema/curated.ts';
-import type { CatalogueEntry, LostPlace } from '../../data/schema/lake.ts';
+import { bareEntry, type CatalogueEntry, type LostPlace } from '../../data/schema/lake.ts';
 
 /** Two names of this length or more may differ by one letter in `LETTERS_PER_TYPO`. */
 const MIN_NAME = 5;
@@ -100,7 +100,7 @@ export function findUnusedSettings(
   failed: readonly string[],
 ): string[] {
   const { id, indicators, rules } = definition;
-  const entries = [...catalogue, ...failed.map(entryOf)];
+  const entries = [...catalogue, ...failed.map(bareEntry)];
   const slugs = entries.map(({ slug }) => slug);
   const named: [where: string, slug: string][] = [
     ...Object.keys(indicators).map((slug): [string, string] => ['indicators', slug]),
@@ -120,18 +120,6 @@ export function findUnusedSettings(
       ),
   ];
 }
-
-/** All that is known of a series that failed. */
-const entryOf = (slug: string): CatalogueEntry => ({
-  slug,
-  name: slug,
-  description: null,
-  unit: null,
-  source: null,
-  source_url: null,
-  tags: [],
-  licence: null,
-});
 
 const described = ({ set: _, ...patterns }: ProviderDefinition['rules'][number]): string =>
   Object.entries(patterns)

@@ -60,6 +60,18 @@ export const catalogueEntry = z.object({
 });
 export type CatalogueEntry = z.infer<typeof catalogueEntry>;
 
+/** The entry of a series of which only the slug is known. */
+export const bareEntry = (slug: string): CatalogueEntry => ({
+  slug,
+  name: slug,
+  description: null,
+  unit: null,
+  source: null,
+  source_url: null,
+  tags: [],
+  licence: null,
+});
+
 /** Upstream's own figures of groups that the definition names, by slug and group: years and values. */
 export const upstreamAggregates = z.record(
   z.string(),

@@ -1,6 +1,7 @@
 /** What an operator area shows: runs, quality findings, accounts with usage and orders, privacy requests. */
 import { randomBytes } from 'node:crypto';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
+import { emptyRecord } from '../../build/lake/provider-lake.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { FreeGrants } from '../../gateway/commerce/accounts/free-grants.ts';
@@ -13,21 +14,8 @@ const DAY_MS = 86_400_000;
 /** One running ingestion and one held back. */
 export async function seedRuns(service: AdminService): Promise<void> {
   const mirror = new RunReporter(service.client, () => NOON);
-  const begun = {
-    started_at: formatTimestamp(NOON - 95_000),
-    finished_at: null,
-    rows_written: 0,
-    indicators: 0,
-    countries: 0,
-    bytes: 0,
-    vintage: null,
-    rejects: {},
-    failed_indicators: [],
-    reason: null,
-  };
-  mirror.onRun(
-    runRecord.parse({ ...begun, run_id: '20261121T115845Z', provider_id: 'gapminder', status: 'running' }),
-  );
+  const begun = emptyRecord('20261121T115845Z', 'gapminder', NOON - 95_000);
+  mirror.onRun(begun);
   mirror.onQuality({
     night: '2026-11-21',
     reported_at: formatTimestamp(NOON),

@@ -18,7 +18,7 @@ import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../build/lake/provider-lake.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
-import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';
+import { bareEntry, type CatalogueEntry, type RunRecord } from '../../data/schema/lake.ts';
 import { type QualityFinding, qualityFinding } from '../../data/schema/quality.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { stopAfterTests } from '../after-tests.ts';
@@ -311,14 +311,7 @@ export const ONE: Series = {
 
 /** A catalogue entry that says no more than a slug. */
 export const plainEntry = (slug: string, more: Partial<CatalogueEntry> = {}): CatalogueEntry => ({
-  slug,
-  name: slug,
-  description: null,
-  unit: null,
-  source: null,
-  source_url: null,
-  tags: [],
-  licence: null,
+  ...bareEntry(slug),
   ...more,
 });
 

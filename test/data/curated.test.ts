@@ -1,18 +1,11 @@
 /** What `loadCurated` gives: order, defaults, and the merging of rules, indicators and overlay table. */
 import { describe, expect, it } from 'vitest';
 import { loadCurated } from '../../data/curated/curated.ts';
-import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import { bareEntry, type CatalogueEntry } from '../../data/schema/lake.ts';
 import { SMALL, spoil, withFiles } from './small-curated.ts';
 
 const entry = (slug: string, more: Partial<CatalogueEntry> = {}): CatalogueEntry => ({
-  slug,
-  name: slug,
-  description: null,
-  unit: null,
-  source: null,
-  source_url: null,
-  tags: [],
-  licence: null,
+  ...bareEntry(slug),
   ...more,
 });
 

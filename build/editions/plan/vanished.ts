@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Curated } from '../../../data/curated/curated.ts';
 import type { IndicatorAlias, ProviderDefinition } from '../../../data/schema/curated.ts';
 import { servedChain } from '../../../data/schema/editions.ts';
-import type { CatalogueEntry } from '../../../data/schema/lake.ts';
+import { bareEntry } from '../../../data/schema/lake.ts';
 import type { Overrides } from '../../../data/schema/operator-changes.ts';
 import {
   type Manifest,
@@ -100,23 +100,14 @@ function shutSeries(
   const withheld = new Set([...plan.withheld, ...decided.map(({ subject }) => subject)]);
   return (id) => {
     const providerId = providerOf(id);
-    const entry = { ...UNDESCRIBED, slug: id.slice(providerId.length + 1) };
+    // Without a name, which no rule may take for that of the series.
+    const entry = { ...bareEntry(id.slice(providerId.length + 1)), name: '' };
     const overlay = curated.providers.has(providerId) ? curated.overlay(providerId, entry) : {};
     const isEnabled = overrides.get(id)?.enabled ?? overlay.enabled ?? true;
     const isRefused = overlay.redistributable === false || curated.refused.has(id);
     return !isEnabled || isRefused || withheld.has(id) || curated.withheld.has(id);
   };
 }
-
-const UNDESCRIBED: Omit<CatalogueEntry, 'slug'> = {
-  name: '',
-  description: null,
-  unit: null,
-  source: null,
-  source_url: null,
-  tags: [],
-  licence: null,
-};
 
 /** Former ids that readers may know: an alias that names a series which may not be published is left out. */
 export function publicAliases(plan: SnapshotPlan, curated: Curated, overrides: Overrides): IndicatorAlias[] {

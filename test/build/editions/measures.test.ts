@@ -1,4 +1,5 @@
 /** What the curated table and the providers' stated methods make of a series, on the labels of published ones. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { measureSeries } from '../../../build/editions/relations/measures.ts';
@@ -6,6 +7,7 @@ import type { CheckContext } from '../../../build/quality/check.ts';
 import { measures } from '../../../build/quality/checks/measures.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import type { AggregateDeviation } from '../../../data/schema/groups.ts';
+import { bareEntry } from '../../../data/schema/lake.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { SMALL, withFiles } from '../../data/small-curated.ts';
 
@@ -61,14 +63,7 @@ function measure(labels: Record<string, Label>, tables = curated, withheld = new
   const indicators = all.map(([id, { stated }]) => ({
     id,
     upstream: {
-      slug: id,
-      name: id,
-      description: null,
-      unit: null,
-      source: null,
-      source_url: null,
-      tags: [],
-      licence: null,
+      ...bareEntry(id),
       ...(stated !== undefined && { aggregation: stated }),
     },
   }));

@@ -1,5 +1,7 @@
 /** `/status.json` and the page of the same facts. */
+
 import { beforeEach, expect, test } from 'vitest';
+import { emptyRecord } from '../../../../build/lake/provider-lake.ts';
 import { type BuildRun, SNAPSHOT_SUBJECT } from '../../../../data/schema/jobs.ts';
 import type { RunRecord } from '../../../../data/schema/lake.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
@@ -34,15 +36,6 @@ async function storeRun(subject: string, said: Partial<RunRecord> | Partial<Buil
 }
 
 const BUILD = { snapshot: null, counts: null, steps_ms: {} };
-const INGESTION = {
-  rows_written: 0,
-  indicators: 0,
-  countries: 0,
-  bytes: 0,
-  vintage: null,
-  rejects: {},
-  failed_indicators: [],
-};
 
 test('tells what is served, as the API says it', async () => {
   const { served, providers, is_ready, causes } = await read();
@@ -75,8 +68,8 @@ test('tells the last night without its reasons, which may name files', async () 
   const [one = '', two = ''] = (await read()).providers.map(({ provider_id }) => provider_id);
   await storeRun(SNAPSHOT_SUBJECT, { ...BUILD, run_id: 'a', status: 'failed' }, 0);
   await storeRun(SNAPSHOT_SUBJECT, { ...BUILD, run_id: 'b', status: 'succeeded' }, 10);
-  await storeRun(one, { ...INGESTION, provider_id: one, run_id: 'c', status: 'suspicious' }, 2);
-  await storeRun(two, { ...INGESTION, provider_id: two, run_id: 'd', status: 'failed' }, 2);
+  await storeRun(one, { ...emptyRecord('c', one, NOON), status: 'suspicious' }, 2);
+  await storeRun(two, { ...emptyRecord('d', two, NOON), status: 'failed' }, 2);
   service.clock.ms += HOUR;
   const answer = await service.get('/status.json');
   expect((answer.json as ServiceStatus).last_night).toEqual({
