@@ -23,7 +23,7 @@ const MAX_MS_PER_KB = 1;
 const MAX_RATIO = 8;
 /** What a request takes whatever its size, and how exact the clock is. */
 const FLOOR_MS = 0.5;
-const RUNS = 3;
+const RUNS = 5;
 const CALL_RUNS = 12;
 const REQUESTS_A_RUN = 2;
 const REMEMBERED_CODINGS = 256;
@@ -31,7 +31,12 @@ const REMEMBERED_CODINGS = 256;
 const measured = new Map<ParserInput, number>();
 
 const stripe = await useFakeStripe();
-const wide = { ANONYMOUS_PER_MINUTE: '100000', PAGES_PER_MINUTE: '100000' };
+const UNLIMITED = '100000';
+const wide = {
+  ANONYMOUS_PER_MINUTE: UNLIMITED,
+  ANONYMOUS_PER_DAY: UNLIMITED,
+  PAGES_PER_MINUTE: UNLIMITED,
+};
 const harness = await useAccountPages({ settings: { ...stripeSettings(stripe), ...wide } });
 const port = Number(new URL(harness.url).port);
 const { key } = await harness.makeKey(await harness.customer());
@@ -54,17 +59,17 @@ async function exactCpuMs(): Promise<number> {
   return threadCpuMs();
 }
 
-/** Median CPU time of one request in milliseconds. */
-async function costOf({ request, status }: ParserInput, size: number): Promise<number> {
-  const bytes = request(size, access);
-  const taken_ms: number[] = [];
-  for (let run = 0; run < RUNS; run++) {
-    const before_ms = await exactCpuMs();
-    for (let sent = 0; sent < REQUESTS_A_RUN; sent++)
-      expect((await exchange(port, bytes)).slice(0, 12)).toBe(`HTTP/1.1 ${status}`);
-    taken_ms.push(((await exactCpuMs()) - before_ms) / REQUESTS_A_RUN);
-  }
-  return median(taken_ms) ?? Number.NaN;
+/** Median CPU time of one request of each size in milliseconds, measured in turn, as what V8 does late would fall on one. */
+async function costsOf({ request, status }: ParserInput, sizes: readonly number[]): Promise<number[]> {
+  const inputs = sizes.map((size) => ({ bytes: request(size, access), taken_ms: [] as number[] }));
+  for (let run = 0; run < RUNS; run++)
+    for (const { bytes, taken_ms } of inputs) {
+      const before_ms = await exactCpuMs();
+      for (let sent = 0; sent < REQUESTS_A_RUN; sent++)
+        expect((await exchange(port, bytes)).slice(0, 12)).toBe(`HTTP/1.1 ${status}`);
+      taken_ms.push(((await exactCpuMs()) - before_ms) / REQUESTS_A_RUN);
+    }
+  return inputs.map(({ taken_ms }) => median(taken_ms) ?? Number.NaN);
 }
 
 test.each(PARSER_INPUTS)('$parser: $input', async (input) => {
@@ -72,8 +77,7 @@ test.each(PARSER_INPUTS)('$parser: $input', async (input) => {
   // Compiles what is measured.
   await exchange(port, input.request(size / 4, access));
   using watchdog = new EventLoopWatchdog();
-  const quarter_ms = await costOf(input, size / 4);
-  const whole_ms = await costOf(input, size);
+  const [quarter_ms = Number.NaN, whole_ms = Number.NaN] = await costsOf(input, [size / 4, size]);
   measured.set(input, whole_ms);
   expect(whole_ms / (size / 1_024), 'milliseconds a KB').toBeLessThan(MAX_MS_PER_KB);
   expect(whole_ms / Math.max(quarter_ms, FLOOR_MS), 'ratio').toBeLessThan(MAX_RATIO);
